@@ -1,7 +1,7 @@
 //! Agents: principals that a tenant owns, with the settings that their conversations start with.
 
 pub mod automation;
-//DIFF pub mod diff;
+pub mod diff;
 pub mod end_users;
 pub mod instructions;
 pub mod manifest;

@@ -9,6 +9,10 @@ mod schema;
 mod scopes;
 mod sentence;
 #[cfg(test)]
+mod table_tests;
+#[cfg(test)]
+mod test_manifests;
+#[cfg(test)]
 mod tests;
 mod tools;
 

@@ -37,8 +37,7 @@ fn compare_scope(
     let sensitivity = old.sensitivity.max(new.sensitivity);
     if old.sensitivity != new.sensitivity {
         let is_raised = new.sensitivity > old.sensitivity;
-        let kind =
-            if is_raised { ChangeKind::SensitivityRaised } else { ChangeKind::SensitivityLowered };
+        let kind = if is_raised { ChangeKind::SensitivityRaised } else { ChangeKind::SensitivityLowered };
         let change = Place::new(at.key("sensitivity"))
             .change(kind, &new.id)
             .values(old.sensitivity.as_str(), new.sensitivity.as_str())

@@ -22,8 +22,7 @@ fn declared(manifest: &Manifest) -> Vec<Declared<'_>> {
 
 pub(super) fn compare(old: &Manifest, new: &Manifest, collector: &mut Collector) {
     let (old_tools, new_tools) = (declared(old), declared(new));
-    let mut removed: Vec<_> =
-        old_tools.iter().filter(|old| new.tool(&old.tool.name).is_none()).collect();
+    let mut removed: Vec<_> = old_tools.iter().filter(|old| new.tool(&old.tool.name).is_none()).collect();
     for tool in &new_tools {
         if let Some(before) = old_tools.iter().find(|old| old.tool.name == tool.tool.name) {
             compare_tool(before, tool, collector);

@@ -204,7 +204,8 @@ fn read_tool(mut reader: Reader<'_, '_>, scopes: &BTreeSet<&str>) -> Option<Tool
     let description_i18n_key = i18n_key(&mut reader, "description_i18n_key");
     let description_fallback = optional_text(&mut reader, "description_fallback", MAX_DESCRIPTION_CHARS);
     if reader.optional("description_fallback").is_none() {
-        let message = "without \"description_fallback\" the hash does not cover the words that people agree to";
+        let message =
+            "without \"description_fallback\" the hash does not cover the words that people agree to";
         reader.findings.add(Rule::NoDescription, reader.pointer.clone(), message);
     }
     let input_schema = reader.required("input_schema").cloned();
@@ -271,7 +272,11 @@ fn warn_about_unused_scopes(manifest: &Manifest, findings: &mut Findings) {
     for (index, scope) in manifest.permission_scopes.iter().enumerate() {
         if !used.contains(scope.id.as_str()) {
             let pointer = Pointer::root().key("permission_scopes").index(index);
-            findings.add(Rule::UnusedScope, pointer, format!("no tool uses {:?}: do not ask for it", scope.id));
+            findings.add(
+                Rule::UnusedScope,
+                pointer,
+                format!("no tool uses {:?}: do not ask for it", scope.id),
+            );
         }
     }
 }

@@ -11,7 +11,7 @@ use super::schema_walk::{Applied, REFERENCES, SchemaIndex, Subschema, subschemas
 pub(super) const MAX_PARTS: u64 = 50_000;
 
 /// Nesting over references. Validators recurse.
-pub(super) const MAX_LEVELS: u32 = 256;
+pub(super) const MAX_LEVELS: u32 = 128;
 
 /// Why a schema is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -39,6 +39,23 @@ pub fn check(schema: &Value, at: &Pointer, findings: &mut Findings) {
     }
 }
 
+/// Returns the regular expressions of a schema with their places.
+#[must_use]
+pub fn patterns(schema: &Value) -> Vec<(Pointer, String)> {
+    let index = SchemaIndex::new(schema);
+    let objects = index.all().into_iter().filter_map(|(at, value)| Some((at, value.as_object()?)));
+    objects.flat_map(|(at, object)| patterns_of(object, at)).collect()
+}
+
+fn patterns_of(schema: &Map<String, Value>, at: &Pointer) -> Vec<(Pointer, String)> {
+    let pattern = schema.get("pattern").and_then(Value::as_str);
+    let pattern = pattern.map(|pattern| (at.key("pattern"), pattern.to_owned()));
+    let names = schema.get("patternProperties").and_then(Value::as_object);
+    let names =
+        names.into_iter().flatten().map(|(name, _)| (at.key("patternProperties").key(name), name.clone()));
+    pattern.into_iter().chain(names).collect()
+}
+
 struct SchemaRules<'a, 'f> {
     index: &'f SchemaIndex<'a>,
     at: &'f Pointer,
@@ -86,15 +103,13 @@ impl SchemaRules<'_, '_> {
     }
 
     fn check_patterns(&mut self, schema: &Map<String, Value>, pointer: &Pointer) {
-        let pattern = schema.get("pattern").and_then(Value::as_str);
-        let keys = schema.get("patternProperties").and_then(Value::as_object);
-        let keys = keys.into_iter().flatten().map(|(key, _)| ("patternProperties", key.as_str()));
-        for (keyword, pattern) in pattern.map(|pattern| ("pattern", pattern)).into_iter().chain(keys) {
+        for (place, pattern) in patterns_of(schema, pointer) {
             self.patterns += 1;
             let count = pattern.chars().count();
             if count > MAX_PATTERN_CHARS {
-                let message = format!("a regular expression of {count} characters: at most {MAX_PATTERN_CHARS}");
-                self.add(Rule::SchemaPattern, &pointer.key(keyword), message);
+                let message =
+                    format!("a regular expression of {count} characters: at most {MAX_PATTERN_CHARS}");
+                self.add(Rule::SchemaPattern, &place, message);
             }
         }
     }
@@ -116,5 +131,117 @@ impl SchemaRules<'_, '_> {
                 self.add(Rule::SchemaReference, &pointer, message);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn errors(schema: &Value) -> Vec<(Rule, String)> {
+        let mut findings = Findings::default();
+        check(schema, &Pointer::root().key("s"), &mut findings);
+        findings.as_slice().iter().map(|finding| (finding.rule, finding.pointer.to_string())).collect()
+    }
+
+    fn assert_error(schema: &Value, rule: Rule, pointer: &str) {
+        assert_eq!(errors(schema), [(rule, pointer.to_owned())], "{schema}");
+    }
+
+    #[test]
+    fn usual_schemas_are_accepted() {
+        for schema in [
+            json!(true),
+            json!({}),
+            json!({ "$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "https://a.example/tool", "type": "object" }),
+            json!({ "properties": { "n": { "$ref": "#" }, "m": { "$ref": "#/$defs/a" }, "o": { "$dynamicRef": "#b" } },
+                    "$defs": { "a": { "$dynamicAnchor": "b", "type": "null" } } }),
+            json!({ "enum": [{ "$ref": "https://evil.example" }], "const": { "$id": "x" } }),
+        ] {
+            assert_eq!(errors(&schema), [], "{schema}");
+        }
+    }
+
+    #[test]
+    fn references_out_of_the_schema_are_refused() {
+        for reference in
+            ["https://evil.example/x", "file:///etc/passwd", "other.json#/a", "//evil", "#/$defs/none", ""]
+        {
+            let schema = json!({ "items": { "$ref": reference } });
+            assert_error(&schema, Rule::SchemaReference, "/s/items/$ref");
+        }
+        assert_error(&json!({ "$dynamicRef": "#nowhere" }), Rule::SchemaReference, "/s/$dynamicRef");
+        let into_data = json!({ "enum": [{ "type": "null" }], "$ref": "#/enum/0" });
+        assert_error(&into_data, Rule::SchemaReference, "/s/$ref");
+    }
+
+    #[test]
+    fn schema_has_no_other_identity_inside() {
+        assert_error(
+            &json!({ "items": { "$id": "https://a.example" } }),
+            Rule::SchemaReference,
+            "/s/items/$id",
+        );
+        let meta = json!({ "$id": "https://json-schema.org/draft/2020-12/schema" });
+        assert_error(&meta, Rule::SchemaReference, "/s/$id");
+        let draft_7 = json!({ "$schema": "http://json-schema.org/draft-07/schema#" });
+        assert_error(&draft_7, Rule::InputSchema, "/s/$schema");
+        let anchors = json!({ "prefixItems": [{ "$anchor": "a" }, { "$anchor": "a" }] });
+        assert_error(&anchors, Rule::SchemaReference, "/s/prefixItems/1/$anchor");
+    }
+
+    #[test]
+    fn schema_that_applies_itself_is_refused() {
+        for schema in [
+            json!({ "$ref": "#" }),
+            json!({ "allOf": [{ "anyOf": [{ "$ref": "#" }] }] }),
+            json!({ "not": { "$ref": "#/$defs/a" }, "$defs": { "a": { "if": { "$ref": "#" } } } }),
+        ] {
+            let errors = errors(&schema);
+            assert_eq!(errors.len(), 1, "{schema}");
+            assert_eq!(errors[0].0, Rule::SchemaReference, "{schema}");
+        }
+    }
+
+    #[test]
+    fn schema_with_exponential_cost_is_refused() {
+        let doubling = |levels: usize| {
+            let mut defs = Map::new();
+            for level in 0..levels {
+                let next = json!({ "$ref": format!("#/$defs/d{}", level + 1) });
+                defs.insert(format!("d{level}"), json!({ "allOf": [next, next] }));
+            }
+            defs.insert(format!("d{levels}"), json!({ "type": "string" }));
+            json!({ "properties": { "a": { "$ref": "#/$defs/d0" } }, "$defs": defs })
+        };
+        assert_eq!(errors(&doubling(10)), []);
+        assert_error(&doubling(40), Rule::SchemaCost, "/s");
+    }
+
+    #[test]
+    fn long_chains_of_references_are_refused() {
+        let chain = |levels: usize| {
+            let def = |level: usize| {
+                (format!("d{level:04}"), json!({ "items": { "$ref": format!("#/$defs/d{:04}", level + 1) } }))
+            };
+            let mut defs: Map<String, Value> = (0..levels).map(def).collect();
+            defs.insert(format!("d{levels:04}"), json!({}));
+            json!({ "$ref": "#/$defs/d0000", "$defs": defs })
+        };
+        assert_eq!(errors(&chain(40)), []);
+        assert_error(&chain(100), Rule::SchemaCost, "/s");
+        assert_error(&chain(2000), Rule::SchemaCost, "/s");
+    }
+
+    #[test]
+    fn regular_expressions_are_bounded() {
+        let long = "a".repeat(MAX_PATTERN_CHARS + 1);
+        assert_error(&json!({ "pattern": long }), Rule::SchemaPattern, "/s/pattern");
+        let key = json!({ "patternProperties": { long.clone(): {} } });
+        assert_error(&key, Rule::SchemaPattern, &format!("/s/patternProperties/{long}"));
+        let many: Vec<_> = (0..=MAX_PATTERNS).map(|_| json!({ "pattern": "a" })).collect();
+        assert_error(&json!({ "anyOf": many }), Rule::SchemaPattern, "/s");
     }
 }

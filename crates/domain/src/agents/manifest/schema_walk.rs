@@ -92,12 +92,8 @@ pub struct SchemaIndex<'a> {
 impl<'a> SchemaIndex<'a> {
     #[must_use]
     pub fn new(root: &'a Value) -> Self {
-        let mut index = Self {
-            root,
-            by_pointer: HashMap::new(),
-            anchors: HashMap::new(),
-            duplicate_anchors: Vec::new(),
-        };
+        let mut index =
+            Self { root, by_pointer: HashMap::new(), anchors: HashMap::new(), duplicate_anchors: Vec::new() };
         index.visit(root, Pointer::root());
         index
     }

@@ -126,9 +126,16 @@ fn scope_ids_are_valid_and_unique() {
         }
     };
     assert_error(Rule::ScopeId, "/permission_scopes/0/id", rename("file system"));
-    // covers: M10
+}
+
+// covers: M10
+#[test]
+fn scope_ids_of_the_platform_are_reserved() {
     for id in ["hashee:pay", "system:shutdown", "hashee:", "System:x", "HASHEE:x"] {
-        assert_error(Rule::ReservedScope, "/permission_scopes/0/id", rename(id));
+        assert_error(Rule::ReservedScope, "/permission_scopes/0/id", |value| {
+            value["permission_scopes"][0]["id"] = json!(id);
+            value["tools"][0]["permission_scope"] = json!(id);
+        });
     }
 }
 
