@@ -35,7 +35,7 @@ struct LongTest {
     size: u32,
 }
 
-const LONG_TESTS: [LongTest; 12] = [
+const LONG_TESTS: [LongTest; 13] = [
     LongTest {
         name: "runner-kills",
         about: "SIGKILL of runners during tool calls: no call is repeated, no process survives, the run continues",
@@ -119,6 +119,13 @@ const LONG_TESTS: [LongTest; 12] = [
         package: "guildhall-cli",
         test: "agui_reload::reloaded_pages_miss_and_double_nothing_while_replicas_are_killed",
         size: 200,
+    },
+    LongTest {
+        name: "manifest-diff",
+        about: "pairs of generated input schemas: no change that a validator notices is taken for a harmless one",
+        package: "guildhall-protocol",
+        test: "manifest_diff::diff_is_never_more_lenient_than_the_values",
+        size: 100_000,
     },
 ];
 

@@ -8,8 +8,8 @@ use serde::Serialize;
 
 use crate::config_dir::{ContextNotFound, NotSignedIn};
 use crate::error::{
-    ChecksFailed, NoChangesError, NotFoundError, OperatorsOnly, UnsuccessfulOutcome, UsageError,
-    WatchInterrupted,
+    ChecksFailed, ManifestChanged, NoChangesError, NotFoundError, OperatorsOnly, UnsuccessfulOutcome,
+    UsageError, WatchInterrupted,
 };
 use crate::exit_code::ExitCode;
 use crate::output::{escape_json, sanitize_text};
@@ -58,6 +58,9 @@ pub(crate) fn report(error: &anyhow::Error, format: ErrorFormat) -> ExitCode {
     }
     if let Some(UnsuccessfulOutcome(status)) = error.downcast_ref() {
         return ExitCode::of_outcome(*status);
+    }
+    if let Some(ManifestChanged(outcome)) = error.downcast_ref() {
+        return ExitCode::of_manifest_changes(*outcome);
     }
     let classification = classify(error);
     let code = classification.code;

@@ -17,6 +17,7 @@ mod exit;
 mod exit_code;
 mod help_markdown;
 mod init;
+mod manifest;
 mod openrpc;
 mod output;
 mod serve;
@@ -100,6 +101,8 @@ enum Command {
     Transparency(identity::transparency::TransparencyArgs),
     /// Create, list and change agents
     Agents(agents::AgentsArgs),
+    /// Check and compare capability manifests of agents, without a server
+    Manifest(manifest::ManifestArgs),
     /// Create, list, change and run automations (stored messages to an agent)
     Automations(automations::AutomationsArgs),
     /// Create, list and revoke runner enrolment tokens
@@ -196,6 +199,7 @@ fn run(command: &Command) -> anyhow::Result<()> {
         Command::Aid(args) => identity::run(args),
         Command::Transparency(args) => identity::transparency::run(args),
         Command::Agents(args) => agents::run(args),
+        Command::Manifest(args) => manifest::run(args),
         Command::Automations(args) => automations::run(args),
         Command::Enrolments(args) => runners::enrolments::run(args),
         Command::Runners(args) => runners::registrations::run(args),

@@ -68,6 +68,9 @@ const COMMANDS: &[&[&str]] = &[
     &["audit", "export"],
     &["audit", "public-key"],
     &["audit", "verify"],
+    &["manifest"],
+    &["manifest", "lint"],
+    &["manifest", "diff"],
     &["completions"],
     &["doctor"],
 ];

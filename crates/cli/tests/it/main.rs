@@ -33,6 +33,7 @@ mod help;
 mod journal_faults;
 mod launched_runners;
 mod login_oidc;
+mod manifests;
 mod messages;
 mod own_repository;
 mod parallel_runners;

@@ -1,5 +1,6 @@
 //! `anyOf`, `oneOf`, `not` and `if`.
 
+use super::assignment::closest_pairs;
 use super::conjunction::{Node, Part, SchemaAt, elements};
 use super::{Comparison, Context, Effect, Position, Step};
 use crate::agents::diff::change::ChangeKind;
@@ -96,9 +97,7 @@ impl<'a> Comparison<'a, '_> {
             false
         });
         if old.len() <= MAX_PROBED && new.len() <= MAX_PROBED && old.len().max(new.len()) > 1 {
-            while let Some((before, after)) = self.closest_pair(old, new, context) {
-                pairs.push((old.remove(before), new.remove(after)));
-            }
+            pairs.extend(self.closest_branches(old, new, context));
         }
         while !old.is_empty() && !new.is_empty() {
             pairs.push((old.remove(0), new.remove(0)));
@@ -106,15 +105,29 @@ impl<'a> Comparison<'a, '_> {
         pairs
     }
 
-    fn closest_pair(&mut self, old: &Node<'a>, new: &Node<'a>, context: Context) -> Option<(usize, usize)> {
-        let mut scores = Vec::new();
-        for (before, old) in old.iter().enumerate() {
-            for (after, new) in new.iter().enumerate() {
-                let probe = self.probe(&vec![old.clone()], &vec![new.clone()], context);
-                scores.push((probe.score, before, after));
+    fn closest_branches(
+        &mut self,
+        old: &mut Node<'a>,
+        new: &mut Node<'a>,
+        context: Context,
+    ) -> Vec<(SchemaAt<'a>, SchemaAt<'a>)> {
+        let mut distances = Vec::new();
+        for old in &*old {
+            let mut row = Vec::new();
+            for new in &*new {
+                row.push(self.probe(&vec![old.clone()], &vec![new.clone()], context).distance);
             }
+            distances.push(row);
         }
-        scores.into_iter().min().map(|(_, before, after)| (before, after))
+        let pairs = closest_pairs(&distances);
+        let found = pairs.iter().map(|(before, after)| (old[*before].clone(), new[*after].clone())).collect();
+        let rest = |list: &Node<'a>, used: Vec<usize>| -> Node<'a> {
+            let rest = list.iter().enumerate().filter(|(index, _)| !used.contains(index));
+            rest.map(|(_, branch)| branch.clone()).collect()
+        };
+        *old = rest(old, pairs.iter().map(|(before, _)| *before).collect());
+        *new = rest(new, pairs.iter().map(|(_, after)| *after).collect());
+        found
     }
 
     /// Compares schemas that a value must not match, or that decide which others it must match.

@@ -5,6 +5,7 @@
 //! same values counts as one that forbids some.
 
 mod alternatives;
+mod assignment;
 mod conjunction;
 mod effective;
 mod keywords;
@@ -14,11 +15,12 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::change::{Change, ChangeKind, Consent};
+use super::change::{Change, ChangeKind, Consent, Contract};
 use super::collector::{Place, widening};
 use crate::agents::manifest::Sensitivity;
 use crate::agents::manifest::pointer::Pointer;
 use crate::agents::manifest::schema_walk::SchemaIndex;
+use assignment::Distance;
 use conjunction::{Conjunction, Identity, Node, SchemaAt};
 
 /// Steps of one comparison. Usual schemas take some hundred.
@@ -227,12 +229,12 @@ impl<'a, 'i> Comparison<'a, 'i> {
         let changes = &probe.changes;
         Probe {
             is_narrower: probe.is_narrower,
-            score: (
-                probe.is_too_complex,
-                changes.iter().filter(|change| change.contract == super::Contract::Breaking).count(),
-                probe.is_narrower,
+            distance: [
+                usize::from(probe.is_too_complex),
+                changes.iter().filter(|change| change.contract == Contract::Breaking).count(),
+                usize::from(probe.is_narrower),
                 changes.len(),
-            ),
+            ],
         }
     }
 }
@@ -241,6 +243,5 @@ impl<'a, 'i> Comparison<'a, 'i> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Probe {
     is_narrower: bool,
-    /// Less is closer.
-    score: (bool, usize, bool, usize),
+    distance: Distance,
 }
