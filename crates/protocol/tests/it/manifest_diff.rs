@@ -11,7 +11,7 @@ use crate::schema_mutations::{mutate, widen};
 use crate::value_generator::value_for;
 
 /// Pairs in CI: some seconds.
-const PAIRS: u32 = 400;
+const PAIRS: u32 = 300;
 
 /// Values that are tried for each pair.
 const VALUES: usize = 24;

@@ -14,7 +14,7 @@ const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 const MAX_PATTERN_CHARS: usize = 512;
 
 /// Regular expressions of one schema. Each is compiled.
-const MAX_PATTERNS: usize = 64;
+const MAX_PATTERNS: usize = 32;
 
 /// Checks a schema that the meta-schema accepts.
 pub fn check(schema: &Value, at: &Pointer, findings: &mut Findings) {
