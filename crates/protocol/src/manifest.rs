@@ -193,6 +193,28 @@ mod tests {
         }
     }
 
+    /// The validator recurses: the deepest schema that is accepted must not overflow the stack of a thread.
+    #[test]
+    fn deepest_accepted_schema_is_compiled_and_used() {
+        let chain = |levels: usize| {
+            let def = |level: usize| {
+                let next = format!("#/$defs/d{}", level + 1);
+                (format!("d{level}"), json!({ "items": { "$ref": next } }))
+            };
+            let mut defs: serde_json::Map<String, Value> = (0..levels).map(def).collect();
+            defs.insert(format!("d{levels}"), json!({ "type": "null" }));
+            json!({ "$ref": "#/$defs/d0", "$defs": defs })
+        };
+        let deepest =
+            (1..200).rev().map(chain).find(|schema| errors(schema).is_empty()).expect("some are accepted");
+        let levels = deepest["$defs"].as_object().expect("definitions").len() - 1;
+        let nested = |value: Value| (0..levels).fold(value, |value, _| json!([value]));
+        let validator = compile_input_schema(&deepest).expect("compiles");
+        assert!(
+            levels > 40 && validator.is_valid(&nested(Value::Null)) && !validator.is_valid(&nested(json!(1)))
+        );
+    }
+
     #[test]
     fn errors_of_members_and_schemas_are_reported_together() {
         let text = manifest_with(&json!({ "type": 1 })).replace("\"1.0.0\"", "\"1\"");
