@@ -152,7 +152,6 @@ mod tests {
             .collect()
     }
 
-    // covers: M5
     #[test]
     fn input_schema_is_checked_against_the_meta_schema() {
         let valid = [

@@ -60,7 +60,6 @@ fn assert_compatible(old: &Value, new: &Value, kind: &str, place: &str) {
     }
 }
 
-// covers: M17a
 #[test]
 fn m17a_added_required_field_breaks() {
     let old = json!({ "properties": { "p": {}, "q": {} }, "required": ["p"] });
@@ -71,7 +70,6 @@ fn m17a_added_required_field_breaks() {
     assert_compatible(&new, &old, "required-dropped", "/required/1 (old)");
 }
 
-// covers: M17b
 #[test]
 fn m17b_changed_type_breaks() {
     for (old, new) in [
@@ -90,7 +88,6 @@ fn m17b_changed_type_breaks() {
     assert_eq!(schema_changes(&same[0], &same[1]), [""; 0]);
 }
 
-// covers: M17c
 #[test]
 fn m17c_closed_additional_properties_break() {
     let closed = json!({ "type": "object", "additionalProperties": false });
@@ -103,7 +100,6 @@ fn m17c_closed_additional_properties_break() {
     }
 }
 
-// covers: M17d
 #[test]
 fn m17d_removed_enum_value_breaks() {
     let (old, new) = (json!({ "enum": ["a", 1, null] }), json!({ "enum": ["a", null] }));
@@ -112,7 +108,6 @@ fn m17d_removed_enum_value_breaks() {
     assert_eq!(schema_changes(&json!({ "enum": [1, "a"] }), &json!({ "enum": ["a", 1.0] })), [""; 0]);
 }
 
-// covers: M17e
 #[test]
 fn m17e_raised_sensitivity_of_a_tool_breaks() {
     let raised = changes_after(|value| value["permission_scopes"][0]["sensitivity"] = json!("high"));
@@ -121,7 +116,6 @@ fn m17e_raised_sensitivity_of_a_tool_breaks() {
     assert_eq!(moved, ["breaking re-consent scope-remapped /tools/0/permission_scope"]);
 }
 
-// covers: M17f
 #[test]
 fn m17f_new_permission_scope_breaks() {
     let changes = changes_after(|value| {
@@ -132,7 +126,6 @@ fn m17f_new_permission_scope_breaks() {
     assert_eq!(changes, ["breaking re-consent scope-added /permission_scopes/0"]);
 }
 
-// covers: M17g
 #[test]
 fn m17g_removed_scope_or_tool_is_silent() {
     let without_scope = changes_after(|value| {
@@ -146,7 +139,6 @@ fn m17g_removed_scope_or_tool_is_silent() {
     assert_eq!(diff(&example(), &new).outcome(), Outcome::Same);
 }
 
-// covers: M17h
 #[test]
 fn m17h_opened_additional_properties_do_not_break() {
     let closed = json!({ "type": "object", "additionalProperties": false });
@@ -154,7 +146,6 @@ fn m17h_opened_additional_properties_do_not_break() {
     assert_compatible(&closed, &open, "additional-properties-opened", "/additionalProperties");
 }
 
-// covers: M17i
 #[test]
 fn m17i_added_enum_value_does_not_break() {
     let (old, new) = (json!({ "enum": ["a"] }), json!({ "enum": ["b", "a"] }));

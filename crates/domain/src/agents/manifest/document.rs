@@ -280,7 +280,6 @@ mod tests {
         }
     }
 
-    // covers: M2
     #[test]
     fn hash_is_the_sha_256_of_the_canonical_json() {
         let one = ManifestDocument::parse(r#"{ "b": [1.0, "\u00e9"], "a": null }"#).expect("JSON");

@@ -95,7 +95,6 @@ fn versions_are_checked() {
     }
 }
 
-// covers: M4
 #[test]
 fn tool_names_are_valid_and_unique() {
     assert_error(Rule::ToolName, "/tools/0/name", |value| value["tools"][0]["name"] = json!("Read"));
@@ -105,7 +104,6 @@ fn tool_names_are_valid_and_unique() {
     });
 }
 
-// covers: M6
 #[test]
 fn scope_of_a_tool_is_declared() {
     assert_error(Rule::ToolScope, "/tools/0/permission_scope", |value| {
@@ -128,7 +126,6 @@ fn scope_ids_are_valid_and_unique() {
     assert_error(Rule::ScopeId, "/permission_scopes/0/id", rename("file system"));
 }
 
-// covers: M10
 #[test]
 fn scope_ids_of_the_platform_are_reserved() {
     for id in ["hashee:pay", "system:shutdown", "hashee:", "System:x", "HASHEE:x"] {
@@ -139,7 +136,6 @@ fn scope_ids_of_the_platform_are_reserved() {
     }
 }
 
-// covers: M7
 #[test]
 fn scope_outside_of_the_presets_needs_its_own_words() {
     let write = |value: &mut Value| {
@@ -167,7 +163,6 @@ fn scope_outside_of_the_presets_needs_its_own_words() {
     });
 }
 
-// covers: M8
 #[test]
 fn sensitivity_is_low_medium_or_high() {
     for (name, is_valid) in [("medium", true), ("high", true), ("HIGH", false), ("none", false), ("", false)]
@@ -224,7 +219,6 @@ fn number_of_findings_is_bounded() {
     assert!(findings.omitted() > 100, "{}", findings.omitted());
 }
 
-// covers: M9
 #[test]
 fn manifest_over_128_kib_is_refused() {
     let with_size = |bytes: usize| {

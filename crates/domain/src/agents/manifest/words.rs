@@ -73,7 +73,6 @@ fn is_hidden(c: char) -> bool {
 mod tests {
     use super::*;
 
-    // covers: M4
     #[test]
     fn tool_names_are_lower_case_and_2_to_32_long() {
         for name in ["ab", "read_file", "a1", "z_", &"a".repeat(32)] {
