@@ -5,8 +5,10 @@ use serde_json::{Value, json};
 use super::test_manifests::{changes_after, diff, example, schema_changes};
 use super::{Contract, Outcome};
 
-/// Ways to put a schema into another one, with the place where it is then.
-fn nestings() -> Vec<(&'static str, fn(Value) -> Value, &'static str)> {
+/// Name, way to put a schema into another one, and place where it is then.
+type Nesting = (&'static str, fn(Value) -> Value, &'static str);
+
+fn nestings() -> Vec<Nesting> {
     vec![
         ("outermost", |schema| schema, "#"),
         ("property", |schema| json!({ "properties": { "a": schema } }), "#/properties/a"),
