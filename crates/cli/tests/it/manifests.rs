@@ -166,7 +166,14 @@ fn manifest_lint_prints_all_errors_with_their_places() {
     });
     let output = files.run(&["lint", "new.json"]);
     assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(1), ""));
-    insta::assert_snapshot!(stdout(&output), @"");
+    insta::assert_snapshot!(stdout(&output), @r#"
+    SEVERITY  PLACE                                       RULE                MESSAGE
+    error     /permission_scopes/0/sensitivity            preset-sensitivity  "filesystem:read" is "medium" at least: it is a preset scope
+    error     /tools/0/name                               tool-name           use 2 to 32 lower-case ASCII letters, digits and `_`, with a letter first
+    error     /tools/0/input_schema/properties/path/type  input-schema        "text" is not valid under any of the schemas listed in the 'anyOf' keyword
+
+    not valid: 3 errors, 0 warnings
+    "#);
     let value = json_of(&files.run(&["lint", "new.json", "--json"]));
     assert_eq!((&value["valid"], &value["hash"]), (&json!(false), &Value::Null));
     let finding = &value["findings"][0];
