@@ -98,7 +98,7 @@ pub struct Finding {
     pub message: String,
 }
 
-/// Everything that is wrong with a manifest, in the order of the document.
+/// Everything that is wrong with a manifest, in the order in which it was found.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Findings {
     list: Vec<Finding>,

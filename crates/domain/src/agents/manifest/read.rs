@@ -25,7 +25,8 @@ const MAX_VERSION_CHARS: usize = 64;
 pub fn read(document: &ManifestDocument) -> (Option<Manifest>, Findings) {
     let mut findings = Findings::default();
     let manifest = Reader::new(document.value(), Pointer::root(), &mut findings).and_then(read_manifest);
-    if let Some(manifest) = &manifest {
+    // A tool with mistakes may use a scope.
+    if let Some(manifest) = manifest.as_ref().filter(|_| !findings.has_errors()) {
         warn_about_unused_scopes(manifest, &mut findings);
     }
     if document.is_large() {

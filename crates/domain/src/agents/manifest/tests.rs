@@ -174,6 +174,19 @@ fn sensitivity_is_low_medium_or_high() {
 }
 
 #[test]
+fn scope_that_no_tool_uses_is_a_warning() {
+    let rules = |edit: fn(&mut Value)| {
+        let mut value = example();
+        edit(&mut value);
+        let (_, findings) = read_value(&value);
+        findings.as_slice().iter().map(|finding| finding.rule).collect::<Vec<_>>()
+    };
+    assert_eq!(rules(|value| value["tools"] = json!([])), [Rule::UnusedScope]);
+    let wrong_tool = rules(|value| value["tools"][0]["name"] = json!("X"));
+    assert_eq!(wrong_tool, [Rule::ToolName, Rule::NoDescription]);
+}
+
+#[test]
 fn preset_scope_is_not_declared_less_sensitive() {
     let place = "/permission_scopes/0/sensitivity";
     assert_error(Rule::PresetSensitivity, place, |value| {
