@@ -127,6 +127,13 @@ const LONG_TESTS: [LongTest; 13] = [
         test: "agui_reload::reloaded_pages_miss_and_double_nothing_while_replicas_are_killed",
         size: 200,
     },
+    LongTest {
+        name: "manifest-diff",
+        about: "pairs of generated input schemas: no change that a validator notices is taken for a harmless one",
+        package: "guildhall-protocol",
+        test: "manifest_diff::diff_is_never_more_lenient_than_the_values",
+        size: 100_000,
+    },
 ];
 
 /// Not a test of a crate: it tests the programs as users get them.

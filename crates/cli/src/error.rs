@@ -1,5 +1,6 @@
 //! Errors of commands. `exit` maps each to an exit code.
 
+use guildhall_domain::agents::diff::Outcome;
 use guildhall_domain::ids::RunId;
 use guildhall_domain::runs::TerminalStatus;
 
@@ -61,6 +62,11 @@ pub(crate) struct NoChangesError(pub(crate) RunId);
 #[error("ended with status {0}")]
 pub(crate) struct UnsuccessfulOutcome(pub(crate) TerminalStatus);
 
+/// A manifest has changes that users are told about. They are already printed.
+#[derive(Debug, thiserror::Error)]
+#[error("the manifests differ: {0}")]
+pub(crate) struct ManifestChanged(pub(crate) Outcome);
+
 /// The user stopped to follow a run with Ctrl-C.
 #[derive(Debug, thiserror::Error)]
 #[error("stopped to follow {run}: it goes on")]
@@ -84,7 +90,7 @@ impl WatchInterrupted {
 #[error("stopped; the next time it goes on where it stopped")]
 pub(crate) struct FollowInterrupted;
 
-/// A check of `guildhall doctor` failed. The report is already printed.
+/// A check of `guildhall doctor` or `guildhall manifest lint` failed. The report is already printed.
 #[derive(Debug, thiserror::Error)]
 #[error("a check failed")]
 pub(crate) struct ChecksFailed;

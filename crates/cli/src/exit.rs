@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use crate::config_dir::{AidNotLoggedIn, ContextNotFound, NotSignedIn};
 use crate::error::{
-    ChecksFailed, FollowInterrupted, InvalidParameters, NoChangesError, NotFoundError, OperatorsOnly,
-    UnknownMethod, UnsuccessfulOutcome, UsageError, WatchInterrupted,
+    ChecksFailed, FollowInterrupted, InvalidParameters, ManifestChanged, NoChangesError, NotFoundError,
+    OperatorsOnly, UnknownMethod, UnsuccessfulOutcome, UsageError, WatchInterrupted,
 };
 use crate::exit_code::ExitCode;
 use crate::output::{escape_json, sanitize_text};
@@ -60,6 +60,9 @@ pub(crate) fn report(error: &anyhow::Error, format: ErrorFormat) -> ExitCode {
     }
     if let Some(UnsuccessfulOutcome(status)) = error.downcast_ref() {
         return ExitCode::of_outcome(*status);
+    }
+    if let Some(ManifestChanged(outcome)) = error.downcast_ref() {
+        return ExitCode::of_manifest_changes(*outcome);
     }
     let classification = classify(error);
     let code = classification.code;

@@ -2,6 +2,7 @@
 
 use std::process;
 
+use guildhall_domain::agents::diff::Outcome;
 use guildhall_domain::runs::TerminalStatus;
 
 /// Why the command ended. `docs/reference/exit-codes.md` describes each.
@@ -13,17 +14,23 @@ pub(crate) enum ExitCode {
     Cancelled,
     NotFound,
     NotSignedIn,
+    UsersNotified,
+    UsersAskedAgain,
+    ContractBroken,
     Interrupted,
 }
 
 impl ExitCode {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 10] = [
         Self::Success,
         Self::Failure,
         Self::UsageError,
         Self::Cancelled,
         Self::NotFound,
         Self::NotSignedIn,
+        Self::UsersNotified,
+        Self::UsersAskedAgain,
+        Self::ContractBroken,
         Self::Interrupted,
     ];
 
@@ -35,6 +42,9 @@ impl ExitCode {
             Self::Cancelled => 3,
             Self::NotFound => 4,
             Self::NotSignedIn => 5,
+            Self::UsersNotified => 10,
+            Self::UsersAskedAgain => 20,
+            Self::ContractBroken => 30,
             // 128 + SIGINT, as shells report it.
             Self::Interrupted => 130,
         }
@@ -48,6 +58,9 @@ impl ExitCode {
             Self::Cancelled => "cancelled",
             Self::NotFound => "not found or not allowed",
             Self::NotSignedIn => "not signed in",
+            Self::UsersNotified => "users are notified",
+            Self::UsersAskedAgain => "users are asked again",
+            Self::ContractBroken => "contract broken",
             Self::Interrupted => "interrupted (Ctrl-C)",
         }
     }
@@ -58,6 +71,16 @@ impl ExitCode {
             TerminalStatus::Completed => Self::Success,
             TerminalStatus::Failed | TerminalStatus::Blocked => Self::Failure,
             TerminalStatus::Cancelled => Self::Cancelled,
+        }
+    }
+
+    /// Returns the code for the changes of a manifest.
+    pub(crate) fn of_manifest_changes(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Same => Self::Success,
+            Outcome::Notify => Self::UsersNotified,
+            Outcome::ReConsent => Self::UsersAskedAgain,
+            Outcome::ContractBreak => Self::ContractBroken,
         }
     }
 

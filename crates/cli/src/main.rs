@@ -17,6 +17,7 @@ mod exit;
 mod exit_code;
 mod help_markdown;
 mod init;
+mod manifest;
 mod openrpc;
 mod output;
 mod serve;
@@ -108,6 +109,8 @@ enum Command {
     Transparency(identity::transparency::TransparencyArgs),
     /// Create, list and change agents
     Agents(agents::AgentsArgs),
+    /// Check and compare capability manifests of agents, without a server
+    Manifest(manifest::ManifestArgs),
     /// Create, list, change and run automations (stored messages to an agent)
     Automations(automations::AutomationsArgs),
     /// Create, list and revoke runner enrolment tokens
@@ -208,6 +211,7 @@ fn run(command: &Command) -> anyhow::Result<()> {
         Command::Rpc(args) => identity::rpc::run(args),
         Command::Transparency(args) => identity::transparency::run(args),
         Command::Agents(args) => agents::run(args),
+        Command::Manifest(args) => manifest::run(args),
         Command::Automations(args) => automations::run(args),
         Command::Enrolments(args) => runners::enrolments::run(args),
         Command::Runners(args) => runners::registrations::run(args),

@@ -6,6 +6,7 @@
 
 pub mod agui;
 pub mod base64_bytes;
+pub mod manifest;
 pub mod problem;
 pub mod rest;
 pub mod rpc;

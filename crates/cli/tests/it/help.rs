@@ -73,6 +73,9 @@ const COMMANDS: &[&[&str]] = &[
     &["audit", "export"],
     &["audit", "public-key"],
     &["audit", "verify"],
+    &["manifest"],
+    &["manifest", "lint"],
+    &["manifest", "diff"],
     &["completions"],
     &["doctor"],
 ];

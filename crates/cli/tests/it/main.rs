@@ -37,6 +37,7 @@ mod inbox_faults;
 mod journal_faults;
 mod launched_runners;
 mod login_oidc;
+mod manifests;
 mod messages;
 mod own_repository;
 mod parallel_runners;

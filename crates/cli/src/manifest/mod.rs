@@ -1,0 +1,34 @@
+//! `guildhall manifest`: checks and compares capability manifests, without a server.
+
+mod diff;
+mod file;
+mod lint;
+
+use anyhow::Result;
+use clap::{Args, Subcommand};
+
+const EXAMPLES: &str = "Examples:
+  guildhall manifest lint manifest.json
+  guildhall manifest diff published.json manifest.json";
+
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct ManifestArgs {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Check a manifest and print everything that is wrong, with its place
+    Lint(lint::LintArgs),
+    /// Compare two versions of a manifest: what breaks, and what users are told or asked again
+    Diff(diff::DiffArgs),
+}
+
+pub(crate) fn run(args: &ManifestArgs) -> Result<()> {
+    match &args.command {
+        Command::Lint(args) => lint::run(args),
+        Command::Diff(args) => diff::run(args),
+    }
+}
