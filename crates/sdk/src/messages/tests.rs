@@ -12,7 +12,7 @@ use crate::socket::ServerTrust;
 
 /// Returns an AID with a new key.
 pub(super) fn identity(name: &str) -> MessengerIdentity {
-    let now = Timestamp::UNIX_EPOCH;
+    let now: Timestamp = "2026-11-18T20:00:00Z".parse().expect("a time");
     let key = || EcKey::generate(Curve::P256).expect("a key");
     let (root_key, issuer_key, own_key) = (key(), Arc::new(key()), Arc::new(key()));
     let root = self_signed_root("the root", &root_key, now).expect("signed");
