@@ -171,18 +171,15 @@ impl Keys {
         let current = self.current_key(&request.to).await?;
         let has_v1 = self.has_prekeys(recipient, &current).await?;
         let v2 = self.signed_prekeys(recipient, &current).await?;
-        match (is_v2, has_v1, !v2.is_empty()) {
-            (true, true, false) => {
-                return Err(
-                    MessageError::NoKeyOfVersion("they have stored keys of the first version only").into()
-                );
-            }
-            (false, false, true) => {
-                return Err(
-                    MessageError::NoKeyOfVersion("they have stored keys of the second version only").into()
-                );
-            }
-            (_, _, _) => {}
+        if is_v2 && has_v1 && v2.is_empty() {
+            return Err(
+                MessageError::NoKeyOfVersion("they have stored keys of the first version only").into()
+            );
+        }
+        if !is_v2 && !has_v1 && !v2.is_empty() {
+            return Err(
+                MessageError::NoKeyOfVersion("they have stored keys of the second version only").into()
+            );
         }
         let envelope = SealedEnvelope::parse(&request.payload).map_err(envelope_error)?;
         let Some(envelope) = envelope else { return Ok(None) };
@@ -263,8 +260,9 @@ fn check_signed_prekey(identity: &P256PublicKey, key: &SignedPrekey) -> Result<(
 }
 
 fn envelope_error(error: EnvelopeError) -> MessageError {
-    match error {
-        EnvelopeError::UnknownRecipient { .. } => MessageError::StaleKeys,
-        other => MessageError::Envelope(other),
+    if matches!(error, EnvelopeError::UnknownRecipient { .. }) {
+        MessageError::StaleKeys
+    } else {
+        MessageError::Envelope(error)
     }
 }
