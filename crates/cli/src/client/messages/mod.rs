@@ -11,6 +11,10 @@ use guildhall_sdk::messages::MessengerError;
 fn command_error(error: MessengerError) -> anyhow::Error {
     match error {
         MessengerError::Socket(error) => error.into(),
-        other => other.into(),
+        MessengerError::Store(_)
+        | MessengerError::KeyChanged(_)
+        | MessengerError::Peer { .. }
+        | MessengerError::Sealing(_)
+        | MessengerError::OtherDevice { .. } => error.into(),
     }
 }

@@ -12,8 +12,9 @@ pub(super) struct LocalTime(TimeZone);
 
 impl LocalTime {
     pub(super) fn find() -> Self {
-        let named =
-            std::env::var("TZ").ok().and_then(|name| TimeZone::get(name.trim_start_matches(':')).ok());
+        let named = std::env::var_os("TZ")
+            .and_then(|name| name.into_string().ok())
+            .and_then(|name| TimeZone::get(name.trim_start_matches(':')).ok());
         let local = || TimeZone::tzif("", &std::fs::read(LOCAL_TIME_FILE).ok()?).ok();
         Self(named.or_else(local).unwrap_or(TimeZone::UTC))
     }
