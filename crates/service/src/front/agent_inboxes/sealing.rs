@@ -6,7 +6,7 @@ use guildhall_domain::messages::{AgentAnswer, InboxMessage, MessageId, MessageKi
 use guildhall_identity::e2ee::v1::{V1Envelope, V1Message, V1Reader, V1Recipient};
 use guildhall_identity::e2ee::v2::{Role, V2Envelope, V2Message, V2Reader, V2Recipient};
 use guildhall_identity::e2ee::{ExactJson, JsonObject, SealingError};
-use guildhall_identity::pki::{EcKey, P256PublicKey, ParsedCertificate};
+use guildhall_identity::pki::{EcKey, P256PublicKey};
 use guildhall_store::agent_inboxes::HostedAgent;
 use serde_json::Value;
 
@@ -89,10 +89,10 @@ impl AnswerMessages {
 
     async fn seal_v2(&self, message: &AgentMessage<'_>) -> Result<SentPayload, ServiceError> {
         let recipients = self.v2_recipients(message).await?;
-        let (key, payload) = (self.agent_key(message.agent)?, exact(message.payload)?);
+        let (key, payload, own) = (self.agent_key(message.agent)?, exact(message.payload)?, instance());
         let to_seal = V2Message {
             from: &message.agent.aid.to_string(),
-            from_device: instance().device(),
+            from_device: own.device(),
             to: &message.to.to_string(),
             message_id: message.id.as_str(),
             timestamp_ms: self.clock.now().as_millisecond(),
