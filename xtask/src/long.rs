@@ -35,7 +35,7 @@ struct LongTest {
     size: u32,
 }
 
-const LONG_TESTS: [LongTest; 13] = [
+const LONG_TESTS: [LongTest; 14] = [
     LongTest {
         name: "runner-kills",
         about: "SIGKILL of runners during tool calls: no call is repeated, no process survives, the run continues",

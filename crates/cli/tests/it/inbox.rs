@@ -134,7 +134,7 @@ fn payloads_and_their_errors_are_those_of_the_cli() {
 fn key_and_tokens_are_in_no_output_argument_or_log() {
     let folder = tempfile::tempdir().expect("a folder");
     let log = folder.path().join("log");
-    let Pair { server, alice, bobby } = Pair::on(DevServer::ephemeral_with_debug_log(&log));
+    let Pair { server, alice, bobby } = Pair::on(DevServer::ephemeral_with_detailed_log(&log));
     let mut channels = CapturedOutput::default();
     let mut following = ChildProcess::start(&mut alice.user.command(&["inbox", "-f"]));
     let mut run = |args: &[&str]| {

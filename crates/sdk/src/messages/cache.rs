@@ -5,10 +5,31 @@ use std::hash::Hash;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use guildhall_domain::identity::Aid;
-use guildhall_identity::pki::ParsedCertificate;
+use guildhall_identity::e2ee::v2::V2Recipient;
+use guildhall_identity::pki::{P256PublicKey, ParsedCertificate};
 use jiff::{SignedDuration, Timestamp};
 
-use super::peer_keys::PeerKeys;
+/// Keys of an AID's devices, which were verified.
+#[derive(Debug, Clone)]
+pub(super) enum PeerKeys {
+    V2(Vec<V2Recipient>),
+    V1(V1PeerKeys),
+}
+
+/// Keys of the first version.
+#[derive(Debug, Clone)]
+pub(super) struct V1PeerKeys {
+    pub(super) certificate: ParsedCertificate,
+    pub(super) devices: Vec<V1Device>,
+}
+
+/// A device with a prekey.
+#[derive(Debug, Clone)]
+pub(super) struct V1Device {
+    pub(super) device_id: String,
+    pub(super) prekey_id: String,
+    pub(super) key: P256PublicKey,
+}
 
 /// Entries of a cache. A full one begins again.
 const MAX_ENTRIES: usize = 1000;

@@ -71,8 +71,16 @@ enum Phase {
     CaughtUp,
 }
 
+impl Messenger {
+    /// Follows the inbox from where this device and slot stopped. It connects on first use.
+    #[must_use]
+    pub fn follow(&self) -> InboxFollower {
+        InboxFollower::new(self.clone(), self.socket().events())
+    }
+}
+
 impl InboxFollower {
-    pub(super) fn new(messenger: Messenger, events: SocketEvents) -> Self {
+    fn new(messenger: Messenger, events: SocketEvents) -> Self {
         Self {
             messenger,
             events,

@@ -6,8 +6,9 @@ use std::sync::atomic::AtomicBool;
 use guildhall_domain::FailureKind;
 use guildhall_domain::identity::Aid;
 use guildhall_identity::e2ee::random_id;
-use guildhall_protocol::rpc::auth::{ConnectResult, DeliveryMode as DeliveryModeBody};
+use guildhall_protocol::rpc::auth::DeliveryMode as DeliveryModeBody;
 use guildhall_protocol::rpc::message::{SendParams, SendResult};
+use guildhall_protocol::rpc::message_v2::BootstrapParams;
 use guildhall_protocol::rpc::typed;
 use guildhall_runtime::Clock;
 use jiff::Timestamp;
@@ -17,10 +18,10 @@ use super::cache::{CertificateCache, PeerKeyCache};
 use super::delivery_marks::DeliveryMarks;
 use super::error::{KeyChange, MessengerError};
 use super::identity::MessengerIdentity;
-use super::inbox::InboxFollower;
 use super::inbox_item::SealKind;
 use super::sealing::{MessageToSeal, SealedPayload};
 use super::send::{SealChoice, SendOptions, SentMessage};
+use super::shared::Shared;
 use super::store::DeviceStore;
 use crate::backoff::Backoff;
 use crate::socket::{SocketClient, SocketEndpoint, SocketError};
@@ -31,19 +32,6 @@ const MAX_ATTEMPTS: u32 = 4;
 /// Sends messages, and follows the inbox of a device. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Messenger(Arc<Shared>);
-
-#[derive(Debug)]
-pub(super) struct Shared {
-    pub(super) socket: SocketClient,
-    pub(super) endpoint: SocketEndpoint,
-    pub(super) identity: MessengerIdentity,
-    pub(super) store: DeviceStore,
-    pub(super) clock: Clock,
-    pub(super) certificates: CertificateCache,
-    pub(super) peer_keys: PeerKeyCache,
-    /// The keys of this device are to be published again.
-    pub(super) keys_due: AtomicBool,
-}
 
 impl Messenger {
     /// Takes a socket that is connected, or will be, as the device of the store.
@@ -96,18 +84,18 @@ impl Messenger {
         }
     }
 
+    /// Returns whether an AID is an agent whose key its server holds. Messages to it are not encrypted end to end.
+    pub async fn is_hosted(&self, aid: &Aid) -> Result<bool, MessengerError> {
+        let params = BootstrapParams { peer_aid: aid.to_string() };
+        Ok(self.0.socket.call::<typed::Bootstrap>(&params).await?.hosted)
+    }
+
     /// Accepts the new identity key of somebody, as the owner has confirmed it.
     pub fn accept_key(&self, change: &KeyChange) -> Result<(), MessengerError> {
         self.0.store.pin_key(&change.aid, &change.found)?;
         self.0.peer_keys.remove(&change.aid);
         self.0.certificates.clear();
         Ok(())
-    }
-
-    /// Follows the inbox from where this device and slot stopped. It connects on first use.
-    #[must_use]
-    pub fn follow(&self) -> InboxFollower {
-        InboxFollower::new(self.clone(), self.0.socket.events())
     }
 
     /// Returns the notices of recipients that have confirmed messages of this AID, from now on.
@@ -172,19 +160,6 @@ impl Messenger {
             }
         }
         Err(SocketError::Closed.into())
-    }
-}
-
-impl Shared {
-    /// Waits until there is a connection, and checks that it is one of the device whose keys are stored.
-    pub(super) async fn connected(&self) -> Result<Arc<ConnectResult>, MessengerError> {
-        let info = self.socket.connected().await?;
-        let (connected, store) = (&info.connection.device_id, self.store.device_id());
-        if connected != store {
-            let (connected, store) = (connected.clone(), store.to_owned());
-            return Err(MessengerError::OtherDevice { connected, store });
-        }
-        Ok(info)
     }
 }
 

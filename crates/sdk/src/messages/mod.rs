@@ -54,6 +54,7 @@ mod published_keys;
 mod received;
 mod sealing;
 mod send;
+mod shared;
 mod store;
 #[cfg(test)]
 mod tests;

@@ -13,31 +13,10 @@ use guildhall_protocol::rpc::message_v2::{
 };
 use guildhall_protocol::rpc::typed;
 
+use super::cache::{PeerKeys, V1Device, V1PeerKeys};
 use super::error::{MessengerError, PeerKeyError};
-use super::messenger::Shared;
+use super::shared::Shared;
 use super::trust::TrustError;
-
-/// Keys of an AID's devices, which were verified.
-#[derive(Debug, Clone)]
-pub(super) enum PeerKeys {
-    V2(Vec<V2Recipient>),
-    V1(V1PeerKeys),
-}
-
-/// Keys of the first version.
-#[derive(Debug, Clone)]
-pub(super) struct V1PeerKeys {
-    pub(super) certificate: ParsedCertificate,
-    pub(super) devices: Vec<V1Device>,
-}
-
-/// A device with a prekey.
-#[derive(Debug, Clone)]
-pub(super) struct V1Device {
-    pub(super) device_id: String,
-    pub(super) prekey_id: String,
-    pub(super) key: P256PublicKey,
-}
 
 impl Shared {
     /// Returns the keys of the second version.

@@ -9,7 +9,8 @@ use guildhall_protocol::rpc::message_v2::{PrekeyBody, PutPeerKeyParams};
 use guildhall_protocol::rpc::typed;
 
 use super::error::MessengerError;
-use super::messenger::{Messenger, Shared};
+use super::messenger::Messenger;
+use super::shared::Shared;
 use super::store::KeyVersion;
 
 impl Messenger {

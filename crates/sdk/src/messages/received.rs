@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use super::error::{MessengerError, UnreadableReason};
 use super::inbox_item::{InboxItem, RecallNotice, ReceivedMessage, SealKind, UnreadableMessage};
-use super::messenger::Shared;
+use super::shared::Shared;
 use super::store::{DeviceStoreError, KeyVersion};
 use super::trust::TrustError;
 use crate::ClientError;

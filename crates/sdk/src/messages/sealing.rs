@@ -9,10 +9,10 @@ use guildhall_identity::e2ee::v2::{Role, V2Message, V2Recipient};
 use guildhall_identity::e2ee::{ExactJson, JsonObject, SealingError};
 use serde_json::{Map, Value};
 
+use super::cache::V1PeerKeys;
 use super::error::MessengerError;
 use super::inbox_item::SealKind;
-use super::messenger::Shared;
-use super::peer_keys::V1PeerKeys;
+use super::shared::Shared;
 
 /// A payload that was sealed, and what stands beside it.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use guildhall_identity::pki::{CertificateError, ParsedCertificate, pem_to_der};
 use guildhall_identity::trust::{ServerProofError, TrustedRoot, root_of_chain, verify_aid_certificate};
 
 use super::error::{KeyChange, PeerKeyError};
-use super::messenger::Shared;
+use super::shared::Shared;
 use super::store::DeviceStoreError;
 use crate::ClientError;
 use crate::socket::ServerTrust;

@@ -15,6 +15,7 @@ use super::calls::{self, Call, MAX_QUEUED};
 use super::driver::Driver;
 use super::events::{EventBus, SocketEvents};
 use super::options::SocketOptions;
+use super::state::SocketState;
 
 /// A client of the socket. Cheap to clone: clones share one connection, which closes with the last of them.
 ///
@@ -30,18 +31,6 @@ struct Shared {
     state: watch::Receiver<SocketState>,
     call_timeout: Duration,
     stop: CancellationToken,
-}
-
-/// The state of the connection.
-#[derive(Debug, Clone)]
-pub enum SocketState {
-    /// There is no connection. The error is that of the last attempt, or why the last connection was lost.
-    Connecting {
-        last_error: Option<SocketError>,
-    },
-    Connected(Arc<ConnectResult>),
-    /// The client does not connect again.
-    Ended(SocketError),
 }
 
 impl Drop for Shared {

@@ -17,11 +17,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::SocketError;
 use super::calls::Call;
-use super::client::SocketState;
 use super::connection::{self, ConnectionEnd, ConnectionLimits, ConnectionParts};
 use super::events::{EventBus, SocketEvent};
 use super::login::REFRESH_MARGIN;
 use super::options::SocketOptions;
+use super::state::SocketState;
 use super::token_source::AccessToken;
 use super::websocket::WebSocket;
 use crate::backoff::{Backoff, random_delay};

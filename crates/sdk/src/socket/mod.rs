@@ -33,13 +33,15 @@ mod error;
 mod events;
 mod login;
 mod options;
+mod state;
 mod token_source;
 mod websocket;
 
-pub use client::{SocketClient, SocketState};
+pub use client::SocketClient;
 pub use endpoint::SocketEndpoint;
 pub use error::SocketError;
 pub use events::{ServerNotification, SocketEvent, SocketEvents};
 pub use login::{AidCredentials, AidTokens, CompletedLogin, ServerTrust};
 pub use options::SocketOptions;
+pub use state::SocketState;
 pub use token_source::{AccessToken, AccessTokenFuture, AidLogin, SocketTokenSource, next_tokens};

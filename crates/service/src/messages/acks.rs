@@ -7,8 +7,9 @@ use guildhall_runtime::Clock;
 use guildhall_store::{Store, inbox_cursors, inbox_senders};
 
 use super::InboxClient;
+use super::ack_notice::AckNotice;
 use super::addresses::Addresses;
-use super::notices::{AckNotice, Notices};
+use super::notices::Notices;
 use crate::ServiceError;
 
 /// Senders that one confirmation tells.

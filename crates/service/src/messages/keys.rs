@@ -16,7 +16,7 @@ use super::InboxClient;
 use super::addresses::Addresses;
 use super::envelopes::{Expected, SealedEnvelope};
 use super::error::MessageError;
-use super::send::MessageRequest;
+use super::request::MessageRequest;
 use crate::ServiceError;
 
 /// The newest key of a device, second version.

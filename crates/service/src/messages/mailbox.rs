@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use guildhall_domain::messages::InboxMessage;
 use tokio::sync::Notify;
 
-use super::notices::AckNotice;
+use super::ack_notice::AckNotice;
 
 /// Events that wait for a connection that is busy or does not read. An event is a hint: what is dropped is pulled.
 const MAX_EVENTS: usize = 32;

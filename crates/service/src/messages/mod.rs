@@ -1,5 +1,6 @@
 //! Messages between AIDs: send, pull, confirm, recall, who is online, and the public keys of devices.
 
+mod ack_notice;
 mod acks;
 mod addresses;
 mod envelopes;
@@ -14,6 +15,7 @@ mod presence;
 mod pull;
 mod recall;
 mod reconcile;
+mod request;
 mod send;
 
 use std::sync::Arc;
@@ -27,19 +29,20 @@ use guildhall_store::inbox_messages::MessageWriter;
 use jiff::SignedDuration;
 use tokio::sync::mpsc;
 
+pub use ack_notice::AckNotice;
 pub use acks::{Acks, ConfirmedCursor};
 pub use error::MessageError;
 pub use growth::GrowthWatch;
 pub use hub::Subscription;
 pub use keys::{DeviceKeys, Keys, RecipientKeys};
 pub use mailbox::InboxEvent;
-pub use notices::AckNotice;
 pub use peers::{PeerList, Peers};
 pub use presence::Presence;
 pub use pull::{MessagePage, PeerPage, Pulls, for_instance};
 pub use recall::{RecallOutcome, Recalls};
 pub use reconcile::ExpireMessages;
-pub use send::{MessageRequest, Sends, SentMessage};
+pub use request::MessageRequest;
+pub use send::{Sends, SentMessage};
 
 use self::addresses::Addresses;
 use self::hub::Hub;

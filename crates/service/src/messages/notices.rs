@@ -12,6 +12,7 @@ use guildhall_runtime::Tasks;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::ack_notice::AckNotice;
 use super::hub::Hub;
 use super::mailbox::InboxEvent;
 
@@ -25,16 +26,6 @@ const MAX_COLLECTED: usize = 10_000;
 
 /// Notices in one message on the bus.
 const MAX_BATCH: usize = 200;
-
-/// A reader has confirmed messages of the one who is told.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AckNotice {
-    pub by: Aid,
-    pub instance: ClientSlot,
-    /// In the inbox of the reader.
-    pub ack_seq: InboxSeq,
-    pub at: Timestamp,
-}
 
 /// Collects notices and sends them to all replicas. Cheap to clone.
 #[derive(Debug, Clone)]

@@ -1,6 +1,5 @@
 //! Sends messages.
 
-use guildhall_domain::identity::Aid;
 use guildhall_domain::messages::{
     DeliveryMode, InboxId, InboxSeq, MessageId, MessageKind, SentPayload, preferred_instance,
 };
@@ -13,19 +12,8 @@ use super::error::MessageError;
 use super::keys::Keys;
 use super::presence::Presence;
 use super::recall::new_message_id;
+use super::request::MessageRequest;
 use crate::ServiceError;
-
-/// A message to send.
-#[derive(Debug, Clone, PartialEq)]
-pub struct MessageRequest {
-    pub to: Aid,
-    /// Chosen by the sender, so that a repeated send is recognised.
-    pub id: Option<MessageId>,
-    pub payload: SentPayload,
-    /// The `type` beside the payload.
-    pub envelope_type: String,
-    pub mode: DeliveryMode,
-}
 
 /// A message that was stored.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -26,7 +26,9 @@ fn check(sql: &str) -> Vec<String> {
     for statement in statements(sql) {
         let words: Vec<&str> = statement.split_whitespace().collect();
         let target = match words[..] {
-            ["CREATE", "TABLE", "IF", "NOT", "EXISTS", name, ..] | ["CREATE", "TABLE", name, ..] => {
+            ["CREATE", "TABLE", "IF", "NOT", "EXISTS", name, ..]
+            | ["CREATE", "UNLOGGED", "TABLE", name, ..]
+            | ["CREATE", "TABLE", name, ..] => {
                 created.insert(name.to_owned());
                 Some(name)
             }

@@ -22,7 +22,7 @@ const SERVICE_EDGES: &[(&str, &[&str])] = &[
     ("profiles", &["access", "run_steps"]),
     ("runs", &["access", "journal", "run_steps"]),
     ("approvals", &["access", "journal", "run_steps", "runs"]),
-    ("front", &["access", "approvals", "run_steps", "runs"]),
+    ("front", &["access", "approvals", "identity", "messages", "run_steps", "runs"]),
     ("sessions", &["access", "journal", "run_steps", "runs"]),
     ("runners", &["access", "journal", "ops", "run_steps", "runs", "sessions"]),
 ];

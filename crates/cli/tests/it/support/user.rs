@@ -112,9 +112,9 @@ impl DevServer {
     }
 
     /// Starts an ephemeral server that writes its log, with details, to a file.
-    pub(crate) fn ephemeral_with_debug_log(log: &Path) -> Self {
+    pub(crate) fn ephemeral_with_detailed_log(log: &Path) -> Self {
         let mut command = guildhall();
-        command.env("GUILDHALL_LAUNCHER_KIND", "none").env("GUILDHALL_TELEMETRY_LOG_FILTER", "debug");
+        command.env("GUILDHALL_LAUNCHER_KIND", "none").env("GUILDHALL_TELEMETRY_LOG_FILTER", "trace");
         command.args(["dev", "--ephemeral", "--json", "--listen", "127.0.0.1:0"]);
         let log = std::fs::File::create(log).expect("a file");
         Self::from_process(ChildProcess::start_with_stderr(&mut command, Stdio::from(log)))

@@ -29,7 +29,7 @@ pub(super) struct LineChat {
 
 impl LineChat {
     pub(super) fn new(args: &ChatArgs, parts: ChatParts) -> Self {
-        let ChatParts { device, conversation, outbox, earlier } = parts;
+        let ChatParts { device, conversation, outbox, earlier, is_hosted: _ } = parts;
         Self {
             device,
             conversation,

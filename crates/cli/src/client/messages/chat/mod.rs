@@ -64,6 +64,8 @@ struct ChatParts {
     outbox: Outbox,
     /// The last messages.
     earlier: Vec<ChatEntry>,
+    /// The other is an agent whose key its server holds.
+    is_hosted: bool,
 }
 
 pub(crate) fn run(args: &ChatArgs) -> Result<()> {
@@ -81,7 +83,9 @@ async fn chat(args: &ChatArgs) -> Result<()> {
     earlier.drain(..earlier.len().saturating_sub(args.lines as usize));
     let seal = if args.plain { SealChoice::NotSealed } else { SealChoice::Sealed };
     let outbox = Outbox::new(messenger.clone(), args.peer.clone(), seal);
-    let parts = ChatParts { device, conversation, outbox, earlier };
+    // A peer without keys of the second version is no agent of a server.
+    let is_hosted = messenger.is_hosted(&args.peer).await.unwrap_or(false);
+    let parts = ChatParts { device, conversation, outbox, earlier, is_hosted };
     let keyboard = if args.socket.json { None } else { Keyboard::open() };
     let result = match keyboard {
         Some(keyboard) => TerminalChat::new(args, parts).run(keyboard).await,

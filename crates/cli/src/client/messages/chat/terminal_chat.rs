@@ -41,6 +41,7 @@ pub(super) struct TerminalChat {
     peer: Aid,
     /// Whether messages are sealed, as the person asked for.
     is_plain: bool,
+    is_hosted: bool,
     tells_typing: bool,
     screen: Screen,
     editor: LineEditor,
@@ -55,13 +56,14 @@ pub(super) struct TerminalChat {
 
 impl TerminalChat {
     pub(super) fn new(args: &ChatArgs, parts: ChatParts) -> Self {
-        let ChatParts { device, conversation, outbox, earlier } = parts;
+        let ChatParts { device, conversation, outbox, earlier, is_hosted } = parts;
         Self {
             device,
             conversation,
             outbox,
             peer: args.peer.clone(),
             is_plain: args.plain,
+            is_hosted,
             tells_typing: !args.no_typing,
             screen: Screen::new(terminal_size(), Colour::of(&stdout())),
             editor: LineEditor::default(),
@@ -87,7 +89,11 @@ impl TerminalChat {
         for entry in std::mem::take(&mut self.earlier) {
             self.print_entry(&entry, DeliveryState::Stored)?;
         }
-        let how = if self.is_plain { "not sealed: servers can read it" } else { "sealed from end to end" };
+        let how = match (self.is_plain, self.is_hosted) {
+            (true, _) => "not sealed: servers can read it",
+            (false, true) => "sealed for an agent of this server, which can read it",
+            (false, false) => "sealed from end to end",
+        };
         self.notice(format!("chat with {}, {how}; Ctrl-D leaves", self.peer))
     }
 

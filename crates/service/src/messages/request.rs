@@ -1,0 +1,16 @@
+//! What a sender asks for.
+
+use guildhall_domain::identity::Aid;
+use guildhall_domain::messages::{DeliveryMode, MessageId, SentPayload};
+
+/// A message to send.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MessageRequest {
+    pub to: Aid,
+    /// Chosen by the sender, so that a repeated send is recognised.
+    pub id: Option<MessageId>,
+    pub payload: SentPayload,
+    /// The `type` beside the payload.
+    pub envelope_type: String,
+    pub mode: DeliveryMode,
+}
