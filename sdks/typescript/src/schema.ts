@@ -207,6 +207,24 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/agents/{agent}/inbox": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the inbox of an agent */
+        get: operations["getAgentInbox"];
+        /** Give an agent an inbox */
+        put: operations["putAgentInbox"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/aid-reservations": {
         parameters: {
             query?: never;
@@ -2584,6 +2602,21 @@ export interface components {
             name?: string | null;
             /** @enum {string} */
             role: "developer";
+        };
+        /** @description The inbox of an agent. */
+        AgentInboxView: {
+            /**
+             * @description The name of the agent in the AUN network.
+             * @example helper.guild.example
+             */
+            aid: string;
+            /** @description Always false: the server holds the key of the agent. */
+            endToEndEncrypted: boolean;
+            /**
+             * @description `members` or `anyone`.
+             * @example members
+             */
+            senders: string;
         };
         /** @description A message, by `role`. */
         AgentMessage: components["schemas"]["AgentUserMessage"] | components["schemas"]["AgentAssistantMessage"] | components["schemas"]["AgentSystemMessage"] | components["schemas"]["AgentToolMessage"] | components["schemas"]["AgentDeveloperMessage"] | components["schemas"]["AgentReasoningMessage"] | components["schemas"]["AgentActivityMessage"];
@@ -4995,6 +5028,19 @@ export interface components {
             current: string;
             supported: string[];
         };
+        /** @description An inbox to set up. */
+        PutAgentInbox: {
+            /**
+             * @description Name of the agent's AID; the slug of the agent without it. It cannot be changed later.
+             * @example helper
+             */
+            name?: string | null;
+            /**
+             * @description Whose messages start work: `members` of the tenant who may start runs, the default, or `anyone`.
+             * @example members
+             */
+            senders?: string | null;
+        };
         /** @description A part of a bundle. */
         PutBundlePart: {
             /** @description 1 MiB before the encoding; the last part has the rest. */
@@ -7214,6 +7260,74 @@ export interface operations {
                 };
                 content: {
                     "text/event-stream": string;
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getAgentInbox: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Agent id */
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The inbox */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentInboxView"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    putAgentInbox: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Agent id */
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PutAgentInbox"];
+            };
+        };
+        responses: {
+            /** @description The inbox */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentInboxView"];
                 };
             };
             /** @description A failure */

@@ -90,6 +90,16 @@ class AgentDeveloperMessage(TypedDict):
     role: Literal['developer']
 
 
+class AgentInboxView(TypedDict):
+    """
+    The inbox of an agent.
+    """
+
+    aid: str
+    endToEndEncrypted: bool
+    senders: str
+
+
 class AgentReasoningMessage(TypedDict):
     """
     The reasoning of the agent.
@@ -1447,6 +1457,15 @@ class ProtocolView(TypedDict):
 
     current: str
     supported: list[str]
+
+
+class PutAgentInbox(TypedDict):
+    """
+    An inbox to set up.
+    """
+
+    name: NotRequired[str | None]
+    senders: NotRequired[str | None]
 
 
 class PutBundlePart(TypedDict):

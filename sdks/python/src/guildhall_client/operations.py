@@ -122,6 +122,21 @@ class Operations:
         """Change an agent"""
         return await self._call('PATCH', f'/api/v1/agents/{quote(agent)}', body=body)
 
+    async def get_agent_inbox(
+        self,
+        agent: str,
+    ) -> models.AgentInboxView:
+        """Get the inbox of an agent"""
+        return await self._call('GET', f'/api/v1/agents/{quote(agent)}/inbox')
+
+    async def put_agent_inbox(
+        self,
+        agent: str,
+        body: models.PutAgentInbox,
+    ) -> models.AgentInboxView:
+        """Give an agent an inbox"""
+        return await self._call('PUT', f'/api/v1/agents/{quote(agent)}/inbox', body=body)
+
     async def reserve_aid(
         self,
         body: models.ReserveAid,
