@@ -33,6 +33,14 @@ pub(super) async fn dispatch(
     outcome.map_err(|error| error.with_trace_id(trace_id))
 }
 
+/// Parses the parameters, calls the handler and encodes its result.
+macro_rules! handle {
+    ($method:ident, $handler:path, $session:expr, $params:expr) => {{
+        let params = parse::<typed::$method>($params)?;
+        encode::<typed::$method>($handler($session, params).await?)
+    }};
+}
+
 async fn call(session: &mut ClientSession, method: Method, params: Value) -> Result<Value, CallError> {
     let spec = method.spec();
     let key = match (spec.access, &session.client) {
@@ -48,34 +56,13 @@ async fn call(session: &mut ClientSession, method: Method, params: Value) -> Res
         session.app.ops.rates.count(tier, key).await?;
     }
     match method {
-        Method::CreateAid => {
-            let params = parse::<typed::CreateAid>(params)?;
-            encode::<typed::CreateAid>(auth::create_aid(session, params).await?)
-        }
-        Method::AidLogin1 => {
-            let params = parse::<typed::AidLogin1>(params)?;
-            encode::<typed::AidLogin1>(auth::login1(session, params).await?)
-        }
-        Method::AidLogin2 => {
-            let params = parse::<typed::AidLogin2>(params)?;
-            encode::<typed::AidLogin2>(auth::login2(session, params).await?)
-        }
-        Method::RefreshToken => {
-            let params = parse::<typed::RefreshToken>(params)?;
-            encode::<typed::RefreshToken>(auth::refresh_token(session, params).await?)
-        }
-        Method::RenewCert => {
-            let params = parse::<typed::RenewCert>(params)?;
-            encode::<typed::RenewCert>(auth::renew_cert(session, params).await?)
-        }
-        Method::Rekey => {
-            let params = parse::<typed::Rekey>(params)?;
-            encode::<typed::Rekey>(auth::rekey(session, params).await?)
-        }
-        Method::Connect => {
-            let params = parse::<typed::Connect>(params)?;
-            encode::<typed::Connect>(auth::connect(session, params).await?)
-        }
+        Method::CreateAid => handle!(CreateAid, auth::create_aid, session, params),
+        Method::AidLogin1 => handle!(AidLogin1, auth::login1, session, params),
+        Method::AidLogin2 => handle!(AidLogin2, auth::login2, session, params),
+        Method::RefreshToken => handle!(RefreshToken, auth::refresh_token, session, params),
+        Method::RenewCert => handle!(RenewCert, auth::renew_cert, session, params),
+        Method::Rekey => handle!(Rekey, auth::rekey, session, params),
+        Method::Connect => handle!(Connect, auth::connect, session, params),
         Method::Ping => {
             parse::<typed::Ping>(params)?;
             encode::<typed::Ping>(meta::ping(session))
@@ -88,54 +75,18 @@ async fn call(session: &mut ClientSession, method: Method, params: Value) -> Res
             parse::<typed::TrustRoots>(params)?;
             encode::<typed::TrustRoots>(meta::trust_roots(session).await?)
         }
-        Method::Send => {
-            let params = parse::<typed::Send>(params)?;
-            encode::<typed::Send>(message::send(session, params).await?)
-        }
-        Method::Pull => {
-            let params = parse::<typed::Pull>(params)?;
-            encode::<typed::Pull>(message::pull(session, params).await?)
-        }
-        Method::Ack => {
-            let params = parse::<typed::Ack>(params)?;
-            encode::<typed::Ack>(message::ack(session, params).await?)
-        }
-        Method::Recall => {
-            let params = parse::<typed::Recall>(params)?;
-            encode::<typed::Recall>(message::recall(session, params).await?)
-        }
-        Method::QueryOnline => {
-            let params = parse::<typed::QueryOnline>(params)?;
-            encode::<typed::QueryOnline>(message::query_online(session, params).await?)
-        }
-        Method::Peers => {
-            let params = parse::<typed::Peers>(params)?;
-            encode::<typed::Peers>(message_v2::peers(session, params).await?)
-        }
-        Method::PullV2 => {
-            let params = parse::<typed::PullV2>(params)?;
-            encode::<typed::PullV2>(message_v2::pull(session, params).await?)
-        }
-        Method::AckV2 => {
-            let params = parse::<typed::AckV2>(params)?;
-            encode::<typed::AckV2>(message_v2::ack(session, params).await?)
-        }
-        Method::PutPeerKey => {
-            let params = parse::<typed::PutPeerKey>(params)?;
-            encode::<typed::PutPeerKey>(keys::put_peer_key(session, params).await?)
-        }
-        Method::Bootstrap => {
-            let params = parse::<typed::Bootstrap>(params)?;
-            encode::<typed::Bootstrap>(keys::bootstrap(session, params).await?)
-        }
-        Method::PutPrekey => {
-            let params = parse::<typed::PutPrekey>(params)?;
-            encode::<typed::PutPrekey>(keys::put_prekey(session, params).await?)
-        }
-        Method::GetPrekey => {
-            let params = parse::<typed::GetPrekey>(params)?;
-            encode::<typed::GetPrekey>(keys::get_prekey(session, params).await?)
-        }
+        Method::Send => handle!(Send, message::send, session, params),
+        Method::Pull => handle!(Pull, message::pull, session, params),
+        Method::Ack => handle!(Ack, message::ack, session, params),
+        Method::Recall => handle!(Recall, message::recall, session, params),
+        Method::QueryOnline => handle!(QueryOnline, message::query_online, session, params),
+        Method::Peers => handle!(Peers, message_v2::peers, session, params),
+        Method::PullV2 => handle!(PullV2, message_v2::pull, session, params),
+        Method::AckV2 => handle!(AckV2, message_v2::ack, session, params),
+        Method::PutPeerKey => handle!(PutPeerKey, keys::put_peer_key, session, params),
+        Method::Bootstrap => handle!(Bootstrap, keys::bootstrap, session, params),
+        Method::PutPrekey => handle!(PutPrekey, keys::put_prekey, session, params),
+        Method::GetPrekey => handle!(GetPrekey, keys::get_prekey, session, params),
     }
 }
 

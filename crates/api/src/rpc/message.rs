@@ -122,22 +122,23 @@ pub(super) fn check_instance(
     if is_device && is_slot { Ok(()) } else { Err(MessageError::OtherInstance.into()) }
 }
 
-pub(super) fn seq(member: &'static str, number: i64) -> Result<InboxSeq, RpcError> {
-    InboxSeq::new(number).ok_or_else(|| RpcError::invalid_params(format!("{member}: expected 0 or more")))
+pub(super) fn seq(member: &'static str, number: i64) -> Result<InboxSeq, CallError> {
+    let invalid = || RpcError::invalid_params(format!("{member}: expected 0 or more"));
+    InboxSeq::new(number).ok_or_else(|| invalid().into())
 }
 
 /// Parses a delivery mode. Clients that say none send durable messages.
-pub(super) fn mode(name: Option<&str>) -> Result<DeliveryMode, RpcError> {
+pub(super) fn mode(name: Option<&str>) -> Result<DeliveryMode, CallError> {
     let Some(name) = name else { return Ok(DeliveryMode::Fanout) };
     DeliveryMode::from_name(name)
-        .map_err(|error| RpcError::invalid_params(format!("delivery_mode.mode: {error}")))
+        .map_err(|error| RpcError::invalid_params(format!("delivery_mode.mode: {error}")).into())
 }
 
 /// The longest `type` beside a payload.
 const MAX_ENVELOPE_TYPE: usize = 64;
 
-fn envelope_type_of(text: String) -> Result<String, RpcError> {
+fn envelope_type_of(text: String) -> Result<String, CallError> {
     let is_valid = text.len() <= MAX_ENVELOPE_TYPE && text.bytes().all(|byte| byte.is_ascii_graphic());
     let message = "type: expected at most 64 printable ASCII characters";
-    if is_valid { Ok(text) } else { Err(RpcError::invalid_params(message)) }
+    if is_valid { Ok(text) } else { Err(RpcError::invalid_params(message).into()) }
 }

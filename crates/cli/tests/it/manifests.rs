@@ -77,7 +77,8 @@ fn json_of(output: &Output) -> Value {
 
 #[test]
 fn exit_code_of_manifest_diff_says_what_users_are_told() {
-    let cases: [(fn(&mut Value), i32, &str); 6] = [
+    type Edit = fn(&mut Value);
+    let cases: [(Edit, i32, &str); 6] = [
         (|_| {}, 0, "same"),
         (|value| value["agent_version"] = json!("1.0.1"), 0, "same"),
         (|value| value["tools"] = json!([]), 0, "same"),

@@ -57,10 +57,9 @@ fn child_pointers(schema: &Value, paths: Paths) -> Vec<String> {
     let mut found = Vec::new();
     let Some(object) = schema.as_object() else { return found };
     for (keyword, value) in object {
-        let is_monotone = !["not", "if", "oneOf", "unevaluatedProperties", "unevaluatedItems"]
-            .contains(&keyword.as_str())
-            && !(keyword == "contains" && object.contains_key("maxContains"));
-        if paths == Paths::Monotone && !is_monotone {
+        let turns = ["not", "if", "oneOf", "unevaluatedProperties", "unevaluatedItems"];
+        let is_bounded = keyword == "contains" && object.contains_key("maxContains");
+        if paths == Paths::Monotone && (turns.contains(&keyword.as_str()) || is_bounded) {
             continue;
         }
         match (keyword.as_str(), value) {

@@ -148,7 +148,7 @@ impl ServerSide {
     }
 
     /// Returns whether the client closes, or is gone.
-    async fn is_closed(mut self) -> bool {
+    async fn closes(mut self) -> bool {
         let ended = timeout(TIMEOUT, async {
             while let Some(Ok(message)) = self.0.next().await {
                 if matches!(message, Message::Close(_)) {
@@ -417,10 +417,10 @@ async fn connection_closes_with_the_last_handle() {
     drop(clone);
     assert!(!tasks.running().is_empty(), "the events keep it open");
     drop(events);
-    assert!(socket.is_closed().await);
+    assert!(socket.closes().await);
     let other = gateway.client(&tasks);
     let (socket, _) = gateway.accept_login().await;
     other.close().await;
-    assert!(socket.is_closed().await);
+    assert!(socket.closes().await);
     assert!(matches!(other.call_raw("a", json!({})).await, Err(SocketError::Closed)));
 }

@@ -129,7 +129,7 @@ async fn concurrent_sends_at_two_replicas_have_gapless_seqs() {
         let replica = if number % 2 == 0 { &gateway.cluster.first } else { &gateway.cluster.second };
         let mut socket = identity.connected(replica.address).await;
         let to = bobby.aid.clone();
-        sending.push(tokio::spawn(async move {
+        sending.push(async move {
             let mut seqs = Vec::new();
             for message in 0..EACH {
                 seqs.push(
@@ -140,12 +140,9 @@ async fn concurrent_sends_at_two_replicas_have_gapless_seqs() {
             }
             assert!(seqs.is_sorted(), "{seqs:?}");
             seqs
-        }));
+        });
     }
-    let mut all = Vec::new();
-    for sender in sending {
-        all.extend(sender.await.expect("sent"));
-    }
+    let mut all = futures::future::join_all(sending).await.concat();
     all.sort_unstable();
     let total = i64::try_from(SENDERS * EACH).expect("small");
     assert_eq!(all, (1..=total).collect::<Vec<_>>());

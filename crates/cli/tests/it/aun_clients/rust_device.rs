@@ -110,10 +110,9 @@ pub(super) async fn next_item(inbox: &mut InboxFollower) -> InboxItem {
 
 /// Waits for the next message, which can be read.
 pub(super) async fn next_message(inbox: &mut InboxFollower) -> ReceivedMessage {
-    match next_item(inbox).await {
-        InboxItem::Message(message) => *message,
-        other => panic!("{other:?}"),
-    }
+    let item = next_item(inbox).await;
+    let InboxItem::Message(message) = item else { panic!("{item:?}") };
+    *message
 }
 
 /// Reads until the inbox has no more.
