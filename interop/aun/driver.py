@@ -54,7 +54,7 @@ async def main(options: argparse.Namespace, resolver: Resolver) -> int:
     from packages import package
     from participants import Participants
 
-    report = Report(read_expected_missing(options.mode, options.expected_missing))
+    report = Report(read_expected_missing(options.mode, package(), options.expected_missing))
     with tempfile.TemporaryDirectory(prefix="guildhall-aun-") as folder:
         trust = Trust(options.root, options.authority or options.root)
         people = Participants(options.issuer, Path(folder), trust, resolver)

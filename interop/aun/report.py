@@ -21,10 +21,10 @@ def require(condition: bool, message: str) -> None:
         raise CheckFailed(message)
 
 
-def read_expected_missing(mode: str, path: Path = EXPECTED_MISSING) -> set[str]:
-    """Returns the names of the checks of a mode. A line has a mode and a name."""
-    lines = (line.split("#")[0].split() for line in path.read_text().splitlines())
-    return {line[1] for line in lines if line and line[0] == mode}
+def read_expected_missing(mode: str, client: str, path: Path = EXPECTED_MISSING) -> set[str]:
+    """Returns the names of the checks of a mode. A line has a mode, a name, and a client if it is for that one alone."""
+    lines = (line.split("#")[0].split(maxsplit=2) for line in path.read_text().splitlines())
+    return {line[1] for line in lines if line and line[0] == mode and client.startswith(" ".join(line[2:]).strip())}
 
 
 class Report:
