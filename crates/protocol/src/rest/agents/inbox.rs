@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 pub struct PutAgentInbox {
     /// Name of the agent's AID; the slug of the agent without it. It cannot be changed later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(example = "helper", min_length = 4, max_length = 64)]
+    #[schema(min_length = 4, max_length = 64, pattern = "^[a-z0-9_][a-z0-9_-]{3,63}$", example = "helper")]
     pub name: Option<String>,
     /// Whose messages start work: `members` of the tenant who may start runs, the default, or `anyone`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
