@@ -34,7 +34,7 @@ class ProofChecks(MessageChecks):
     async def _rows(self) -> None:
         batch = await self._batch()
         for row in await self._bobby.rows(self._alice.aid, batch.first_seq - 1):
-            check_row(row, self._bobby.aid, is_newer=self._bobby.HAS_PEER_CURSORS)
+            check_row(row, self._bobby.aid)
 
     async def _page_of_all(self) -> None:
         batch = await self._batch()
@@ -42,7 +42,7 @@ class ProofChecks(MessageChecks):
         page = await self._bobby.page_of_all(after_seq, 3)
         check_page(page, after_seq, 3)
         for row in page["messages"]:
-            check_row(row, self._bobby.aid, is_newer=self._bobby.HAS_PEER_CURSORS)
+            check_row(row, self._bobby.aid)
         require(page["latest_seq"] == page["messages"][-1]["seq"], f"latest_seq {page['latest_seq']}")
         require(page["has_more"] is True, "there is more")
         require(page["count"] == len(page["messages"]), f"count {page['count']}")

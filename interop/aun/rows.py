@@ -1,4 +1,4 @@
-"""The fields of rows and pages that clients read. Pages of `message.v2.pull` also have those of newer clients."""
+"""The fields of rows and pages that every client reads. All clients get the same row."""
 
 import json
 from typing import Any
@@ -17,8 +17,7 @@ MAX_PAGE_BYTES = 1024 * 1024
 MIN_TIMESTAMP_MS = 1_577_836_800_000
 
 
-def check_row(row: Row, recipient: str, *, is_newer: bool) -> None:
-    """Checks a row as a client reads it; a newer one also reads `version` and what belongs to it."""
+def check_row(row: Row, recipient: str) -> None:
     require(is_seq(row["seq"]) and row["seq"] > 0, f"seq {row['seq']!r}")
     require(is_text(row["message_id"]), f"message_id {row['message_id']!r}")
     require(is_text(row["from"]), f"from {row['from']!r}")
@@ -29,24 +28,17 @@ def check_row(row: Row, recipient: str, *, is_newer: bool) -> None:
     require(row["t_server"] == row["timestamp"], f"t_server {row['t_server']!r}, timestamp {row['timestamp']!r}")
     require(isinstance(row["type"], str), f"type {row['type']!r}")
     require("delivery_mode" in row, "no delivery_mode")
-    if is_newer or "version" in row:
-        check_version(row)
-    if not is_newer:
-        check_payload(row)
+    check_content(row)
 
 
-def check_version(row: Row) -> None:
+def check_content(row: Row) -> None:
     if row["version"] == "v2":
         envelope = json.loads(row["envelope_json"])
         require(envelope["type"] == "e2ee.p2p_encrypted", f"type of the envelope {envelope['type']!r}")
         return
     require(row["version"] == "v1", f"version {row['version']!r}")
-    legacy = row["legacy_v1"]
-    require(legacy["to"] == row["to"] and isinstance(legacy["payload"], dict), f"legacy_v1 {legacy!r}")
-
-
-def check_payload(row: Row) -> None:
     require(isinstance(row["payload"], dict), f"payload {row['payload']!r}")
+    require(row["legacy_v1"] == {"payload": row["payload"], "to": row["to"]}, f"legacy_v1 {row['legacy_v1']!r}")
     sealed = row["payload"].get("type") == "e2ee.encrypted"
     require(row["encrypted"] is sealed, f"encrypted {row['encrypted']!r}")
     require(not sealed or row["type"] == "e2ee.encrypted", f"type {row['type']!r}")
