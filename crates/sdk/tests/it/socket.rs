@@ -241,7 +241,7 @@ async fn client_does_not_return_after_its_login_ended() {
 }
 
 #[tokio::test]
-async fn other_close_codes_and_broken_connections_are_followed_by_another_connection() {
+async fn client_reconnects_after_other_close_codes_and_broken_connections() {
     let (gateway, tasks) = (ScriptedGateway::start().await, Tasks::new());
     let client = gateway.client(&tasks);
     let mut events = client.events();
