@@ -87,7 +87,12 @@ impl Messenger {
     /// Returns whether an AID is an agent whose key its server holds. Messages to it are not encrypted end to end.
     pub async fn is_hosted(&self, aid: &Aid) -> Result<bool, MessengerError> {
         let params = BootstrapParams { peer_aid: aid.to_string() };
-        Ok(self.0.socket.call::<typed::Bootstrap>(&params).await?.hosted)
+        match self.0.socket.call::<typed::Bootstrap>(&params).await {
+            Ok(found) => Ok(found.hosted),
+            // It has keys of the first version alone: a client has stored them.
+            Err(error) if error.kind() == Some(FailureKind::Conflict) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Accepts the new identity key of somebody, as the owner has confirmed it.

@@ -83,8 +83,8 @@ async fn chat(args: &ChatArgs) -> Result<()> {
     earlier.drain(..earlier.len().saturating_sub(args.lines as usize));
     let seal = if args.plain { SealChoice::NotSealed } else { SealChoice::Sealed };
     let outbox = Outbox::new(messenger.clone(), args.peer.clone(), seal);
-    // A peer without keys of the second version is no agent of a server.
-    let is_hosted = messenger.is_hosted(&args.peer).await.unwrap_or(false);
+    // Where nobody knows, the chat does not promise that only the other can read it.
+    let is_hosted = messenger.is_hosted(&args.peer).await.unwrap_or(true);
     let parts = ChatParts { device, conversation, outbox, earlier, is_hosted };
     let keyboard = if args.socket.json { None } else { Keyboard::open() };
     let result = match keyboard {
