@@ -51,9 +51,14 @@ impl Setup {
 
     /// Uses the limits of sign-ins that an installation has by default.
     pub(crate) fn with_default_limits(db: &TestDb) -> Self {
-        let flags = ["postgres.acquire_timeout", "http.stream_check_timeout", "http.request_timeout"]
-            .map(|key| (key, "30s".to_owned()))
-            .to_vec();
+        let flags = [
+            "postgres.acquire_timeout",
+            "postgres.statement_timeout",
+            "http.stream_check_timeout",
+            "http.request_timeout",
+        ]
+        .map(|key| (key, "30s".to_owned()))
+        .to_vec();
         Self { postgres: db.url(), nats: nats_url(), prefix: subject_prefix(), flags }
     }
 
