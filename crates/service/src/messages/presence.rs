@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use guildhall_bus::Bus;
+use guildhall_bus::{Bus, Subscription};
 use guildhall_domain::identity::{Aid, ClientSlot};
 use guildhall_domain::messages::{DeliveryMode, InboxId};
 use guildhall_runtime::Tasks;
@@ -26,7 +26,7 @@ const QUESTIONS: &str = "presence.ask";
 /// How long the answers of other replicas are waited for. One that does not answer counts as one without connections.
 const ANSWER_TIMEOUT: Duration = Duration::from_millis(300);
 
-/// How often the number of replicas is read.
+/// How often the number of replicas is read. A replica that was heard of counts until then, registered or not.
 const COUNT_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Replicas that answer a question at most.
@@ -47,9 +47,32 @@ pub struct Presence {
     hub: Hub,
     bus: Bus,
     waiting: Arc<Mutex<HashMap<Uuid, mpsc::Sender<Answer>>>>,
-    other_replicas: Arc<Mutex<usize>>,
+    other_replicas: Arc<Mutex<OtherReplicas>>,
 }
 
+/// The replicas that are expected to answer.
+#[derive(Debug, Default)]
+struct OtherReplicas {
+    registered: usize,
+    heard: HashMap<Uuid, Instant>,
+}
+
+impl OtherReplicas {
+    fn count(&self) -> usize {
+        self.registered.max(self.heard.len())
+    }
+
+    fn hear(&mut self, replica: Uuid) {
+        self.heard.insert(replica, Instant::now());
+    }
+
+    fn register(&mut self, count: usize) {
+        self.registered = count;
+        self.heard.retain(|_, heard_at| heard_at.elapsed() < COUNT_INTERVAL);
+    }
+}
+
+/// Without inboxes, it tells the others that the asker is there.
 #[derive(Debug, Serialize, Deserialize)]
 struct Question {
     id: Uuid,
@@ -60,6 +83,7 @@ struct Question {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Answer {
     question: Uuid,
+    replica: Uuid,
     online: Vec<OnlineInstance>,
 }
 
@@ -78,8 +102,7 @@ impl Presence {
         let (running, store, stop) = (presence.clone(), store.clone(), tasks.stop());
         tasks.spawn("presence", async move {
             tokio::select! {
-                () = running.answer() => {}
-                () = running.receive_answers() => {}
+                () = running.exchange() => {}
                 () = running.count_replicas(&store) => {}
                 () = stop.cancelled() => {}
             }
@@ -124,14 +147,14 @@ impl Presence {
                 online.insert(*inbox, own);
             }
         }
-        let others = *self.other_replicas.lock().unwrap_or_else(PoisonError::into_inner);
+        let others = self.others().count();
         if others == 0 || is_enough(&online) {
             return online;
         }
         let Some((id, mut answers)) = self.wait_for_answers() else { return online };
         let inboxes = inboxes.iter().map(|inbox| inbox.get()).collect();
         let question = Question { id, asker: self.hub.replica(), inboxes };
-        self.bus.publish(QUESTIONS, serde_json::to_vec(&question).unwrap_or_default()).await;
+        self.publish_question(&question).await;
         let deadline = Instant::now() + ANSWER_TIMEOUT;
         let mut answered = 0;
         while answered < others
@@ -158,22 +181,38 @@ impl Presence {
         Some((id, answers))
     }
 
-    /// Answers the questions of other replicas, also with an empty answer: the asker then waits no longer.
-    async fn answer(&self) {
-        let Ok(mut questions) = self.bus.subscribe(QUESTIONS).await else {
+    /// Asks and answers. The first question lets a new replica and the others know each other, before they read who is
+    /// registered.
+    async fn exchange(&self) {
+        let replica = self.hub.replica();
+        let (Ok(questions), Ok(answers)) =
+            (self.bus.subscribe(QUESTIONS).await, self.bus.subscribe(&answers_to(replica)).await)
+        else {
             return std::future::pending().await;
         };
+        self.publish_question(&Question { id: Uuid::now_v7(), asker: replica, inboxes: Vec::new() }).await;
+        tokio::join!(self.answer(questions), self.receive_answers(answers));
+        std::future::pending().await
+    }
+
+    async fn publish_question(&self, question: &Question) {
+        self.bus.publish(QUESTIONS, serde_json::to_vec(question).unwrap_or_default()).await;
+    }
+
+    /// Answers the questions of other replicas, also with an empty answer: the asker then waits no longer.
+    async fn answer(&self, mut questions: Subscription) {
+        let replica = self.hub.replica();
         while let Some(question) = questions.next().await {
             let Ok(question) = serde_json::from_slice::<Question>(&question) else { continue };
-            if question.asker == self.hub.replica() || question.inboxes.len() > MAX_AIDS {
+            if question.asker == replica || question.inboxes.len() > MAX_AIDS {
                 continue;
             }
+            self.others().hear(question.asker);
             let online = question.inboxes.iter().flat_map(|inbox| self.online_instances(*inbox)).collect();
-            let answer = Answer { question: question.id, online };
+            let answer = Answer { question: question.id, replica, online };
             let answer = serde_json::to_vec(&answer).unwrap_or_default();
             self.bus.publish(&answers_to(question.asker), answer).await;
         }
-        std::future::pending().await
     }
 
     fn online_instances(&self, inbox: i64) -> Vec<OnlineInstance> {
@@ -181,31 +220,31 @@ impl Presence {
         instances.into_iter().map(|live| OnlineInstance::new(inbox, &live)).collect()
     }
 
-    async fn receive_answers(&self) {
-        let Ok(mut answers) = self.bus.subscribe(&answers_to(self.hub.replica())).await else {
-            return std::future::pending().await;
-        };
+    async fn receive_answers(&self, mut answers: Subscription) {
         while let Some(answer) = answers.next().await {
             let Ok(answer) = serde_json::from_slice::<Answer>(&answer) else { continue };
+            self.others().hear(answer.replica);
             let asker = self.lock().get(&answer.question).cloned();
             if let Some(asker) = asker {
                 let _asker_has_enough = asker.try_send(answer);
             }
         }
-        std::future::pending().await
     }
 
     async fn count_replicas(&self, store: &Store) {
         loop {
             match store.answer(replicas::list(store, MAX_REPLICAS)).await {
                 Ok(replicas) => {
-                    let others = replicas.len().saturating_sub(1);
-                    *self.other_replicas.lock().unwrap_or_else(PoisonError::into_inner) = others;
+                    self.others().register(replicas.len().saturating_sub(1));
                 }
                 Err(error) => debug!(error = &error as &dyn std::error::Error, "cannot count the replicas"),
             }
             tokio::time::sleep(COUNT_INTERVAL).await;
         }
+    }
+
+    fn others(&self) -> MutexGuard<'_, OtherReplicas> {
+        self.other_replicas.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Uuid, mpsc::Sender<Answer>>> {
