@@ -7,6 +7,7 @@ mod modes;
 mod outages;
 mod recall_window;
 mod recalls;
+mod unreadable;
 mod workers;
 
 use serde_json::{Value, json};

@@ -5,6 +5,7 @@
 //! was not announced.
 
 use std::collections::{BTreeMap, HashMap};
+use std::error::Error;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -17,7 +18,7 @@ use guildhall_store::inbox_messages::{self, InboxUpdate, InstanceMessage};
 use guildhall_store::{Store, StoreError, inboxes};
 use metrics::counter;
 use tokio::sync::{Notify, mpsc};
-use tracing::debug;
+use tracing::{debug, warn};
 use uuid::Uuid;
 
 use super::InboxClient;
@@ -246,7 +247,7 @@ impl Hub {
             match self.store.answer(inboxes::last_seqs(&self.store, &batch)).await {
                 Ok(last_seqs) => self.wake_grown(last_seqs),
                 Err(error) => {
-                    debug!(error = &error as &dyn std::error::Error, "cannot read the ends of inboxes");
+                    debug!(error = &error as &dyn Error, "cannot read the ends of inboxes");
                 }
             }
         }
@@ -274,14 +275,34 @@ impl Hub {
         loop {
             self.inner.wake.notified().await;
             while let Some(batch) = self.take_woken() {
-                if let Err(error) = self.deliver_batch(&batch).await {
-                    debug!(error = &error as &dyn std::error::Error, "cannot read new messages");
-                    tokio::time::sleep(RETRY_DELAY).await;
-                    for (inbox, last_seq) in batch {
-                        self.wake(inbox, last_seq);
-                    }
+                match self.deliver_batch(&batch).await {
+                    Ok(()) => {}
+                    Err(StoreError::Unreadable { .. }) => self.deliver_separately(batch).await,
+                    Err(error) => self.deliver_later(batch, &error).await,
                 }
             }
+        }
+    }
+
+    /// Leaves out an inbox with a message that this replica cannot read, perhaps of a newer version: the others get theirs.
+    async fn deliver_separately(&self, batch: Vec<(InboxId, InboxSeq)>) {
+        for (inbox, last_seq) in batch {
+            match self.deliver_batch(&[(inbox, last_seq)]).await {
+                Ok(()) => {}
+                Err(error @ StoreError::Unreadable { .. }) => {
+                    warn!(inbox = inbox.get(), error = &error as &dyn Error, "cannot push new messages");
+                    self.skip_to(inbox, last_seq);
+                }
+                Err(error) => self.deliver_later(vec![(inbox, last_seq)], &error).await,
+            }
+        }
+    }
+
+    async fn deliver_later(&self, batch: Vec<(InboxId, InboxSeq)>, error: &StoreError) {
+        debug!(error = error as &dyn Error, "cannot read new messages");
+        tokio::time::sleep(RETRY_DELAY).await;
+        for (inbox, last_seq) in batch {
+            self.wake(inbox, last_seq);
         }
     }
 
