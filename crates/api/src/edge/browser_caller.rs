@@ -16,6 +16,7 @@ use url::form_urlencoded;
 
 use crate::App;
 use crate::edge::caller::{AuthenticatedCaller, deny_wrong_csrf_token};
+use crate::edge::csrf::CsrfTokenPlace;
 use crate::edge::error::ApiError;
 use crate::edge::rates::AnonymousCaller;
 
@@ -136,7 +137,8 @@ impl<R: Right> FromRequest<App> for FormCaller<R> {
         let (mut parts, body) = request.into_parts();
         let (found, cookie) = authenticate(&mut parts, app).await?;
         let form = FormFields::from_request(Request::from_parts(parts.clone(), body), app).await?;
-        deny_wrong_csrf_token(&parts, app, &found.caller, &cookie, form.get("csrf")).await?;
+        deny_wrong_csrf_token(&parts, app, &found.caller, &cookie, (CsrfTokenPlace::Form, form.get("csrf")))
+            .await?;
         let (caller, csrf_token) = (found.clone().authorize()?, browser_session::csrf_token(&cookie));
         Ok(Self { caller, csrf_token, form, authenticated: found })
     }

@@ -37,6 +37,7 @@ use secrecy::{ExposeSecret, SecretString};
 use crate::App;
 use crate::edge::access_rules::host_of;
 use crate::edge::credential::credential;
+use crate::edge::csrf::CsrfTokenPlace;
 use crate::edge::denials::DeniedRequest;
 use crate::edge::error::ApiError;
 use crate::edge::{cookies, rates};
@@ -405,7 +406,7 @@ async fn deny_cross_site(
         return Ok(());
     }
     let token = parts.headers.get(CSRF_HEADER).and_then(|value| value.to_str().ok());
-    deny_wrong_csrf_token(parts, app, caller, cookie, token).await
+    deny_wrong_csrf_token(parts, app, caller, cookie, (CsrfTokenPlace::Header, token)).await
 }
 
 fn is_read(method: &Method) -> bool {
@@ -429,13 +430,11 @@ pub(crate) async fn deny_wrong_csrf_token(
     app: &App,
     caller: &Caller,
     cookie: &SecretString,
-    presented: Option<&str>,
+    (place, presented): (CsrfTokenPlace, Option<&str>),
 ) -> Result<(), ApiError> {
     if !presented.is_some_and(|token| browser_session::is_csrf_token(token, cookie)) {
         record_denial(parts, app, caller, "request.csrf_refused", "no token, or a wrong one").await;
-        let message =
-            "send the session's csrfToken as `X-Guildhall-CSRF`; GET /api/v1/auth/browser-session shows it";
-        return Err(ApiError::new(FailureKind::CsrfRefused, message));
+        return Err(ApiError::new(FailureKind::CsrfRefused, place.advice()));
     }
     Ok(())
 }

@@ -13,6 +13,7 @@ use guildhall_domain::access::caller::Caller;
 use crate::App;
 use crate::edge::caller::{AuthenticatedCaller, deny_wrong_csrf_token};
 use crate::edge::cookies;
+use crate::edge::csrf::CsrfTokenPlace;
 use crate::edge::error::ApiError;
 
 /// The subprotocol that the server selects where a client asks for it.
@@ -39,7 +40,8 @@ impl FromRequestParts<App> for BrowserUser {
         // Checks the cookie, the origin and the rate limit.
         let (authenticated, cookie) = AuthenticatedCaller::from_session(parts, app).await?;
         let token = csrf_token(parts);
-        deny_wrong_csrf_token(parts, app, &authenticated.caller, &cookie, token.as_deref()).await?;
+        let presented = (CsrfTokenPlace::Subprotocol, token.as_deref());
+        deny_wrong_csrf_token(parts, app, &authenticated.caller, &cookie, presented).await?;
         Ok(Self(Some(authenticated.caller)))
     }
 }

@@ -1,6 +1,5 @@
 //! The task of one connection.
 
-use axum::extract::ws::WebSocket;
 use guildhall_domain::access::caller::Caller;
 use guildhall_domain::identity::ClientSlot;
 use guildhall_protocol::rpc::{
@@ -30,14 +29,14 @@ impl Connection {
     }
 
     /// Serves the connection until the client or the server ends it.
-    pub(super) async fn run(mut self, socket: WebSocket, user: Option<Caller>) {
-        let mut transport = Transport::new(socket, self.session.app.sockets.limits.write_timeout);
+    pub(super) async fn run(mut self, mut transport: Transport, user: Option<Caller>) {
         transport.push(self.session.challenge());
         if let Some(user) = user {
             let identity = ConnectedIdentity::User(user);
             if self.session.connect(identity, &ClientSlot::default(), None, None).is_err() {
                 return transport.close(CloseReason::TooManyConnections, None).await;
             }
+            transport.renew_read_limit(true);
         }
         let end = self.serve(&mut transport).await;
         let Some(reason) = end else { return transport.finish().await };
@@ -78,17 +77,16 @@ impl Connection {
                 TransportEvent::Closed => return None,
                 TransportEvent::Control | TransportEvent::Drained => {}
                 TransportEvent::Binary => return Some(CloseReason::Binary),
-                TransportEvent::TooLarge => return Some(CloseReason::TooLarge),
+                TransportEvent::TooLarge => return Some(reject_large_frame(transport)),
                 TransportEvent::Text(text) if self.session.is_too_large(&text) => {
-                    let error = FrameError::TooLarge.to_rpc_error();
-                    transport.push(Outgoing::response(RequestId::NULL, Err(error)).to_text());
-                    return Some(CloseReason::TooLarge);
+                    return Some(reject_large_frame(transport));
                 }
                 // On the heap while it runs: an idle connection does not carry the state of a call.
                 TransportEvent::Text(text) => {
                     if let Some(response) = Box::pin(self.handle_frame(&text)).await {
                         transport.push(response.to_text());
                     }
+                    transport.renew_read_limit(self.session.client.is_some());
                 }
             }
             if let Some(reason) = self.session.close {
@@ -163,4 +161,10 @@ impl Connection {
         self.pinged = true;
         None
     }
+}
+
+fn reject_large_frame(transport: &mut Transport) -> CloseReason {
+    let error = FrameError::TooLarge.to_rpc_error();
+    transport.push(Outgoing::response(RequestId::NULL, Err(error)).to_text());
+    CloseReason::TooLarge
 }

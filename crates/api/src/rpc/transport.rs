@@ -9,15 +9,19 @@ use axum::body::Bytes;
 use axum::extract::ws::{CloseFrame, Message, WebSocket};
 use futures::{Sink, SinkExt, Stream};
 use guildhall_domain::journal::follow::{Backlog, PushResult, QueueSize};
-use guildhall_protocol::rpc::Notification;
+use guildhall_protocol::rpc::{MAX_UNAUTHENTICATED_FRAME_BYTES, Notification};
 use serde::Serialize;
 use tokio::time::{Instant, timeout};
 use tokio_tungstenite::tungstenite::Error as WebSocketError;
 
 use super::close::CloseReason;
+use crate::edge::read_limit::ReadLimit;
 
 /// Frames that wait for one client. A client that sends requests without reading gets no more responses than this.
 const MAX_QUEUE: QueueSize = QueueSize { frames: 64, bytes: 1024 * 1024 };
+
+/// What an unauthenticated client may send until a frame is complete. The next frames are read ahead with it.
+const UNAUTHENTICATED_READ_BYTES: usize = MAX_UNAUTHENTICATED_FRAME_BYTES + 8 * 1024;
 
 /// How long a client gets to receive the close frame.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
@@ -58,6 +62,7 @@ impl QueuedFrame {
 
 pub(super) struct Transport {
     socket: WebSocket,
+    read_limit: ReadLimit,
     queue: VecDeque<QueuedFrame>,
     backlog: Backlog,
     is_full: bool,
@@ -68,10 +73,13 @@ pub(super) struct Transport {
 }
 
 impl Transport {
-    pub(super) fn new(socket: WebSocket, write_timeout: Duration) -> Self {
+    /// Takes a connection that is not authenticated.
+    pub(super) fn new(socket: WebSocket, read_limit: ReadLimit, write_timeout: Duration) -> Self {
         let backlog = Backlog::new(MAX_QUEUE);
+        read_limit.set(UNAUTHENTICATED_READ_BYTES);
         Self {
             socket,
+            read_limit,
             queue: VecDeque::new(),
             backlog,
             is_full: false,
@@ -98,6 +106,15 @@ impl Transport {
             let warning = SlowClientWarning { max_frames: MAX_QUEUE.frames, max_bytes: MAX_QUEUE.bytes };
             let notification = Notification::new("event/connection.slow_client_warning", warning).to_text();
             self.queue.push_front(QueuedFrame::uncounted(Message::text(notification)));
+        }
+    }
+
+    /// Lets the client send a further frame.
+    pub(super) fn renew_read_limit(&self, is_authenticated: bool) {
+        if is_authenticated {
+            self.read_limit.lift();
+        } else {
+            self.read_limit.set(UNAUTHENTICATED_READ_BYTES);
         }
     }
 
@@ -131,7 +148,13 @@ impl Transport {
         if was_full {
             return Poll::Ready(TransportEvent::Drained);
         }
-        let Poll::Ready(received) = Pin::new(&mut self.socket).poll_next(cx) else { return Poll::Pending };
+        let Poll::Ready(received) = Pin::new(&mut self.socket).poll_next(cx) else {
+            return if self.read_limit.is_exceeded() {
+                Poll::Ready(TransportEvent::TooLarge)
+            } else {
+                Poll::Pending
+            };
+        };
         Poll::Ready(match received {
             Some(Ok(Message::Text(text))) => TransportEvent::Text(text.as_str().to_owned()),
             Some(Ok(Message::Binary(_))) => TransportEvent::Binary,

@@ -1,5 +1,6 @@
 //! Opens a connection.
 
+use axum::Extension;
 use axum::extract::State;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::response::Response;
@@ -8,9 +9,11 @@ use guildhall_protocol::rpc::MAX_FRAME_BYTES;
 use super::browser::{BrowserUser, SUBPROTOCOL};
 use super::connection::Connection;
 use super::session::ClientSession;
+use super::transport::Transport;
 use crate::App;
 use crate::edge::client_address::ClientAddress;
 use crate::edge::error::ApiError;
+use crate::edge::read_limit::ReadLimit;
 
 /// The buffer that each connection keeps. The library's default of 128 KiB would take 6 GB for 50,000 idle connections.
 const READ_BUFFER_BYTES: usize = 4 * 1024;
@@ -26,6 +29,7 @@ pub(super) async fn open(
     State(app): State<App>,
     ClientAddress(address): ClientAddress,
     BrowserUser(user): BrowserUser,
+    Extension(read_limit): Extension<ReadLimit>,
     upgrade: WebSocketUpgrade,
 ) -> Result<Response, ApiError> {
     app.identity.logins()?;
@@ -40,6 +44,7 @@ pub(super) async fn open(
     Ok(upgrade.on_upgrade(move |socket| async move {
         let tasks = app.sockets.tasks.clone();
         let session = ClientSession::new(app, address, permit);
-        tasks.spawn_isolated("socket", Connection::new(session).run(socket, user));
+        let transport = Transport::new(socket, read_limit, session.app.sockets.limits.write_timeout);
+        tasks.spawn_isolated("socket", Connection::new(session).run(transport, user));
     }))
 }

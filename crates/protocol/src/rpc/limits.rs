@@ -7,7 +7,7 @@ pub const PROTOCOL_VERSION: &str = "1.0";
 pub const MAX_FRAME_BYTES: usize = 1024 * 1024;
 
 /// The largest frame before `auth.connect`. Keys and certificates fit many times.
-pub const MAX_UNAUTHENTICATED_FRAME_BYTES: usize = 64 * 1024;
+pub const MAX_UNAUTHENTICATED_FRAME_BYTES: usize = 16 * 1024;
 
 /// The longest id of a request.
 pub const MAX_ID_BYTES: usize = 1024;

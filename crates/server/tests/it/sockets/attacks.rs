@@ -13,7 +13,9 @@ use guildhall_testkit::Stopwatch;
 use jiff::{SignedDuration, Timestamp};
 use secrecy::SecretString;
 use serde_json::{Value, json};
-use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::protocol::frame::Frame;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
+use tokio_tungstenite::tungstenite::{Bytes, Message};
 
 use crate::support::KEK;
 use crate::support::aun_client::{AunIdentity, AunSocket, connect_params, tokens_of};
@@ -231,6 +233,29 @@ async fn large_and_binary_frames_close_the_connection() {
     let mut binary = gateway.open_socket().await;
     binary.send_message(Message::binary(vec![1])).await.expect("sent");
     assert_eq!(binary.wait_for_close().await.code, Some(1003));
+}
+
+/// A part of a frame, or of a message of many frames, is memory of the server too.
+#[tokio::test]
+async fn unfinished_large_frame_is_refused_before_authentication() {
+    let gateway = Gateway::start().await;
+    let alice = gateway.register("alice").await;
+    let mut connected = alice.connected(gateway.cluster.first.address).await;
+    let mut unauthenticated = gateway.open_socket().await;
+    for socket in [&mut connected, &mut unauthenticated] {
+        for part in [Data::Text, Data::Continue] {
+            let frame = Frame::message(vec![b' '; 14 * 1024], OpCode::Data(part), false);
+            socket.send_message(Message::Frame(frame)).await.expect("sent");
+            socket.send_message(Message::Ping(Bytes::new())).await.expect("sent");
+        }
+    }
+    let refused = unauthenticated.next_frame().await.expect("an answer");
+    assert_eq!((&refused["id"], &refused["error"]["code"]), (&Value::Null, &json!(-32600)), "{refused}");
+    assert_eq!(unauthenticated.wait_for_close().await.code, Some(1009));
+    let rest = json!({ "jsonrpc": "2.0", "id": 1, "method": "meta.ping" }).to_string();
+    let frame = Frame::message(rest, OpCode::Data(Data::Continue), true);
+    connected.send_message(Message::Frame(frame)).await.expect("sent");
+    assert_eq!(connected.next_frame().await.expect("a response")["result"]["pong"], true);
 }
 
 /// The login waits for the lock while the key is revoked: it must not see the certificate from before.
