@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::error::RpcError;
-use super::methods::{Access, Method, RpcMethod, TypeVisitor, visit_types};
+use super::methods::{Access, Method, Order, RpcMethod, TypeVisitor, visit_types};
 
 /// The schemas of all types, and the names of those of each method.
 #[derive(Default)]
@@ -82,6 +82,7 @@ fn openrpc_method(types: &Types, found: &MethodTypes) -> Value {
         "result": { "name": "result", "schema": Types::reference(&found.result) },
         "errors": errors,
         "x-access": access_name(spec.access),
+        "x-order": order_name(spec.order),
     })
 }
 
@@ -99,6 +100,12 @@ fn access_name(access: Access) -> &'static str {
     match access {
         Access::Public => "public",
         Access::Connected => "connected",
+    }
+}
+
+fn order_name(order: Order) -> &'static str {
+    match order {
+        Order::Connection => "connection",
     }
 }
 
