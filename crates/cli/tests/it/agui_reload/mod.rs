@@ -13,8 +13,6 @@ mod message_list;
 mod page;
 
 use std::fmt::Write;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -26,7 +24,7 @@ use tempfile::TempDir;
 
 use self::frame_stream::FrameStream;
 use self::page::{Opening, Page, PageStats};
-use crate::support::agent::{runner_program, write_private};
+use crate::support::agent::write_private;
 use crate::support::cluster::Cluster;
 use crate::support::proxy::{self, ProxyAction};
 use crate::support::runner_process::RunnerProcess;
@@ -155,7 +153,8 @@ impl ReloadFixture {
         write_private(&folder.path().join("enrolment"), &secret);
         let servers = [0, 1].map(|replica| cluster.url(replica, ""));
         let url = proxy::start_on("127.0.0.1", &[&servers[0], &servers[1]], |_| ProxyAction::Forward);
-        let runners = (0..RUNNERS).map(|number| start_runner(&url, folder.path().join(number.to_string())));
+        let runners = (0..RUNNERS)
+            .map(|number| RunnerProcess::start_demo(&url, folder.path().join(number.to_string())));
         Self {
             _runners: runners.collect(),
             client: reqwest::Client::builder()
@@ -190,28 +189,4 @@ impl ReloadFixture {
         tokio::time::sleep(rounds.random_duration(MAX_OUTAGE)).await;
         self.cluster.restart_replica(replica).await;
     }
-}
-
-/// Starts a runner of the demo agent with a state folder of its own.
-fn start_runner(url: &str, state: PathBuf) -> RunnerProcess {
-    let mut command = Command::new(runner_program());
-    let enrolment = state.with_file_name("enrolment");
-    command
-        .args([
-            "--url",
-            url,
-            "--uncontained",
-            "--idle-seconds",
-            "2",
-            "--claim-seconds",
-            "600",
-            "--enrolment-file",
-        ])
-        .arg(enrolment)
-        .arg("--state")
-        .arg(&state)
-        .env_clear()
-        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-        .stdin(Stdio::null());
-    RunnerProcess::start(&mut command, state.with_extension("log"))
 }

@@ -4,6 +4,7 @@
 //!
 //! The ids of messages are chosen by their senders, so that a send with an unknown outcome is repeated with the same id.
 
+mod agent_answers;
 mod connection;
 mod device;
 mod history;

@@ -236,6 +236,11 @@ impl Cluster {
     /// Creates the first user, signs in and returns the access token.
     pub(crate) async fn create_operator(&self) -> String {
         create_first_user(&self.db);
+        self.sign_in().await
+    }
+
+    /// Signs the first user in and returns the access token.
+    pub(crate) async fn sign_in(&self) -> String {
         let sign_in = json!({ "name": "operator", "password": PASSWORD });
         let request = self.client.post(self.url(0, "/api/v1/auth/login")).json(&sign_in);
         let tokens: Value = request.send().await.expect("a response").json().await.expect("tokens");

@@ -2,13 +2,14 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use guildhall_testkit::Stopwatch;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::ChildProcess;
+use super::agent::runner_program;
 
 /// A runner: the guard process, which the test started, and its child, the worker.
 pub(crate) struct RunnerProcess {
@@ -20,6 +21,21 @@ impl RunnerProcess {
     pub(crate) fn start(command: &mut Command, log: PathBuf) -> Self {
         let file = fs::File::create(&log).expect("a log");
         Self { process: ChildProcess::start_with_stderr(command, file.into()), log }
+    }
+
+    /// Starts a runner of the demo agent with a state folder of its own, and the enrolment token beside it.
+    pub(crate) fn start_demo(url: &str, state: PathBuf) -> Self {
+        let mut command = Command::new(runner_program());
+        command
+            .args(["--uncontained", "--idle-seconds", "2", "--claim-seconds", "600", "--url", url])
+            .arg("--enrolment-file")
+            .arg(state.with_file_name("enrolment"))
+            .arg("--state")
+            .arg(&state)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .stdin(Stdio::null());
+        Self::start(&mut command, state.with_extension("log"))
     }
 
     pub(crate) fn guard_pid(&self) -> u32 {

@@ -197,6 +197,20 @@ async fn failed_turn_is_answered_with_its_error() {
 }
 
 #[tokio::test]
+async fn long_answer_arrives_whatever_its_characters() {
+    let office = Office::open(json!({})).await;
+    let cluster = &office.gateway.cluster;
+    let mut socket = office.member("alice").await.connected(cluster.first.address).await;
+    send(&mut socket, AGENT, "print the log").await;
+    let turn = TestTurn::claim(&cluster.first, &office.tenant).await;
+    // Six bytes each in JSON.
+    turn.say(&cluster.first, "m1", &"\u{1}".repeat(40_000)).await;
+    turn.complete(&cluster.first).await;
+    let answer = next_of_type(&mut socket, "text").await;
+    assert_eq!(answer["payload"]["text"].as_str().map(str::len), Some(33_333));
+}
+
+#[tokio::test]
 async fn aid_of_an_agent_stays_and_its_key_is_no_secret_of_the_log() {
     let office = Office::open(json!({ "name": "helper" })).await;
     let cluster = &office.gateway.cluster;

@@ -14,7 +14,7 @@ use super::sealing::AgentMessage;
 use crate::ServiceError;
 use crate::messages::{MessageError, MessageRequest};
 
-/// The longest answer. A longer one is cut; the session has all of it.
+/// The longest answer, as a JSON string. A longer one is cut; the session has all of it.
 const MAX_ANSWER_BYTES: usize = 200_000;
 
 impl AnswerMessages {
@@ -84,7 +84,19 @@ impl AnswerMessages {
 
 /// Cuts a text to the longest answer, between two characters.
 fn cut(text: &str) -> &str {
-    text.get(..text.floor_char_boundary(MAX_ANSWER_BYTES)).unwrap_or_default()
+    let mut left = MAX_ANSWER_BYTES;
+    let fits = |(_, c): &(usize, char)| left.checked_sub(json_bytes(*c)).map(|rest| left = rest).is_some();
+    let end = text.char_indices().take_while(fits).map(|(at, c)| at + c.len_utf8()).last();
+    text.get(..end.unwrap_or_default()).unwrap_or_default()
+}
+
+/// Returns how many bytes a character takes in a JSON string, at most.
+const fn json_bytes(c: char) -> usize {
+    match c {
+        '"' | '\\' => 2,
+        '\0'..='\u{1f}' => 6,
+        _ => c.len_utf8(),
+    }
 }
 
 #[cfg(test)]
@@ -94,7 +106,16 @@ mod tests {
     #[test]
     fn long_answer_is_cut_between_characters() {
         assert_eq!(cut("short"), "short");
+        assert_eq!(cut(""), "");
         let long = "é".repeat(MAX_ANSWER_BYTES);
         assert_eq!(cut(&format!("a{long}")).len(), MAX_ANSWER_BYTES - 1);
+    }
+
+    #[test]
+    fn cut_answer_has_at_most_so_many_bytes_in_json() {
+        for c in ['a', '"', '\\', '\u{1}', '\n', '\u{7f}', 'é', '🦀'] {
+            let written = serde_json::json!(cut(&String::from(c).repeat(MAX_ANSWER_BYTES))).to_string();
+            assert!(written.len() <= MAX_ANSWER_BYTES + 2, "{c:?}: {}", written.len());
+        }
     }
 }

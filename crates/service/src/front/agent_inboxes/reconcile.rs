@@ -13,6 +13,7 @@ use guildhall_runtime::{Clock, Tasks};
 use guildhall_store::agent_inboxes::{self, ClaimedInbox};
 use guildhall_store::{StoreError, agent_answers};
 use jiff::SignedDuration;
+use metrics::counter;
 use tokio::sync::Semaphore;
 use tracing::warn;
 
@@ -139,7 +140,10 @@ impl AnswerMessages {
         let due = agent_answers::claim(&self.deps.store, only, BATCH, CLAIM_TIME).await?;
         let is_cut = due.len() >= BATCH as usize;
         let sending = due.into_iter().map(|answer| async move {
-            if let Err(error) = self.send_answer(&answer).await {
+            let sent = self.send_answer(&answer).await;
+            let outcome = if sent.is_ok() { "sent" } else { "failed" };
+            counter!("guildhall_agent_answers_total", "outcome" => outcome).increment(1);
+            if let Err(error) = sent {
                 warn_of(&answer.agent.aid, &error, "cannot send the answer of an agent; trying again");
             }
         });
