@@ -19,6 +19,20 @@ pub(crate) fn tls_root_file(state: &Path) -> PathBuf {
     state.join(TLS_DIR).join(TLS_ROOT_FILE)
 }
 
+/// Files in the state directory: the URL while it runs, and the keys of AIDs.
+const URL_FILE: &str = "url";
+const AIDS_DIR: &str = "aids";
+
+/// Returns the file with the URL of `guildhall dev`.
+pub(crate) fn url_file(state: &Path) -> PathBuf {
+    state.join(URL_FILE)
+}
+
+/// Returns the directory with the AID of the user of `guildhall dev`.
+pub(crate) fn aids_dir(state: &Path) -> PathBuf {
+    state.join(AIDS_DIR)
+}
+
 /// Returns the state directory of the working directory: `.guildhall` in it, or, inside a Git repository, a directory
 /// below the user's state directory. Agents work on copies of the repository, which must not contain passwords and data.
 pub(crate) fn default_state_dir() -> PathBuf {

@@ -20,6 +20,7 @@ mod init;
 mod manifest;
 mod openrpc;
 mod output;
+mod renew_issuer;
 mod serve;
 mod server_client;
 mod signals;
@@ -63,6 +64,8 @@ enum Command {
     Serve(serve::ServeArgs),
     /// Prepare a new installation: apply migrations and create the first user
     Init(init::InitArgs),
+    /// Sign the next certificate of the AUN issuer with the key of its root
+    RenewIssuer(renew_issuer::RenewIssuerArgs),
     /// Show and check the configuration
     Config(config::ConfigArgs),
     /// Diagnose problems and show how to fix them
@@ -188,6 +191,7 @@ fn run(command: &Command) -> anyhow::Result<()> {
         Command::Dev(args) => dev::run(args),
         Command::Serve(args) => serve::run(args),
         Command::Init(args) => init::run(args),
+        Command::RenewIssuer(args) => renew_issuer::run(args),
         Command::Config(args) => config::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Openapi => print_openapi(),

@@ -11,11 +11,16 @@ use guildhall_service::identity::issuer::{Issuer, OpenIssuerError};
 use guildhall_service::identity::transparency;
 use guildhall_store::aid_issuer::{self, IssuerIdentity};
 use guildhall_store::{Store, trust_list};
+use jiff::{SignedDuration, Timestamp};
 use tracing::{info, warn};
 
 use crate::Config;
 use crate::issuer_error::IssuerConfigError;
 use crate::start_error::StartError;
+
+/// From this time before its end on, each start warns that the certificate of the issuer has to be renewed. Certificates of
+/// AIDs, of 90 days, end with it.
+const RENEWAL_WARNING: SignedDuration = SignedDuration::from_hours(180 * 24);
 
 /// The configured issuer and its folder; none where the server issues no AIDs.
 fn configured(config: &Config) -> Result<Option<(IssuerName, IssuerFolder)>, IssuerConfigError> {
@@ -37,10 +42,21 @@ pub fn create_issuer(config: &Config) -> Result<bool, IssuerConfigError> {
     Ok(Issuer::create(&folder, &kek, &name, Clock::system().now())?)
 }
 
+/// Signs the next certificate of the configured issuer. Returns when it ends; none where no issuer is configured.
+pub fn renew_issuer(config: &Config) -> Result<Option<Timestamp>, IssuerConfigError> {
+    let Some((name, folder)) = configured(config)? else { return Ok(None) };
+    let kek = Kek::from_hex(&config.identity.key_encryption_key)?;
+    Ok(Some(Issuer::renew(&folder, &kek, &name, Clock::system().now())?))
+}
+
 /// Makes the issuer the one of the database, with its trusted roots and with all of its certificates in the transparency log.
 /// Fails where the database has another issuer.
 pub(crate) async fn claim(store: &Store, issuer: Option<&Issuer>) -> Result<(), StartError> {
     let Some(issuer) = issuer else { return Ok(()) };
+    let ends_at = issuer.authority.not_after();
+    if ends_at.duration_since(Clock::system().now()) < RENEWAL_WARNING {
+        warn!("the certificate of the issuer ends at {ends_at:.0}: run `guildhall renew-issuer`");
+    }
     let identity = IssuerIdentity {
         name: issuer.authority.name(),
         root: issuer.root_fingerprint(),

@@ -27,7 +27,7 @@ pub use config::Config;
 pub use gateway::InvalidGatewayUrl;
 pub use guildhall_api::openapi;
 pub use init::{Created, InitError, init};
-pub use issuer::create_issuer;
+pub use issuer::{create_issuer, renew_issuer};
 pub use issuer_error::IssuerConfigError;
 pub use launcher::{check_containment, default_runner_path};
 pub use messages::InvalidMessageLifetime;

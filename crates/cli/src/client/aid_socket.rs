@@ -58,6 +58,14 @@ impl LoggedInAid {
         &self.aid
     }
 
+    pub(crate) fn dir(&self) -> &ConfigDir {
+        &self.dir
+    }
+
+    pub(crate) fn settings(&self) -> &LoginSettings {
+        &self.settings
+    }
+
     pub(crate) fn endpoint(&self) -> &SocketEndpoint {
         &self.endpoint
     }

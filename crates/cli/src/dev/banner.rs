@@ -10,7 +10,7 @@ use guildhall_server::config::LauncherKind;
 use serde_json::{Value, json};
 
 use super::engines::DevEngines;
-use super::{ADMIN_USER, DevArgs, PASSWORD_FILE, agents, own_repository};
+use super::{ADMIN_USER, DevArgs, PASSWORD_FILE, agents, aid, own_repository};
 use crate::dev_state::{default_state_dir, tls_root_file};
 
 /// Where the server listens.
@@ -183,6 +183,13 @@ fn next_steps(config: &Config, found: &[BackendProfile], login: &str) -> String 
     let mut text = format!("\n  Try it, in another terminal:\n    {login}\n");
     if config.launcher.kind == LauncherKind::Local {
         text.push_str("    guildhall runs create --profile demo \"tidy my notes\" --watch\n");
+        if let Some(aid) = aid::developer_aid(&config.aun.issuer) {
+            text.push_str("\n  Chat with the demo agent:\n");
+            text.push_str(&format!(
+                "    guildhall aid login {aid}\n    guildhall chat demo.{}\n",
+                aid.issuer()
+            ));
+        }
     }
     if let (Some(profile), Some(_)) = (found.first(), own_repository()) {
         text.push_str("\n  Real work, on a copy of this repository:\n");

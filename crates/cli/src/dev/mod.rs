@@ -1,6 +1,7 @@
 //! `guildhall dev`: a complete installation on one machine.
 
 mod agents;
+mod aid;
 mod banner;
 mod engines;
 mod tls;
@@ -16,7 +17,7 @@ use guildhall_server::{Config, create_issuer};
 use secrecy::ExposeSecret;
 
 use crate::async_runtime::block_on;
-use crate::dev_state::{default_state_dir, repository_of};
+use crate::dev_state::{default_state_dir, repository_of, url_file};
 use crate::doctor::DevTarget;
 use crate::engine_url::reject_passwords;
 use crate::error::UsageError;
@@ -143,7 +144,14 @@ pub(crate) fn run(args: &DevArgs) -> Result<()> {
         };
         tls::record_url(engines.folder(), server.tls_address().filter(|_| args.tls))?;
         // `guildhall login` in this directory reads the URL of the server.
-        std::fs::write(engines.folder().join("url"), format!("http://{}", server.address()))?;
+        let url = format!("http://{}", server.address());
+        std::fs::write(url_file(engines.folder()), &url)?;
+        if let Some(aid) = aid::developer_aid(&config.aun.issuer)
+            && let Err(error) = aid::create(&url, engines.folder(), &aid, &password).await
+        {
+            // The password may have been changed since the first start.
+            eprintln!("warning: {error:#}");
+        }
         let containment = match config.launcher.kind {
             LauncherKind::Local => guildhall_server::check_containment(&config).await,
             LauncherKind::None => Ok(()),

@@ -48,7 +48,7 @@ fn aid_commands_create_list_and_revoke() {
     let state = json!([revoked["certificate"]["status"], revoked["certificate"]["revocationReason"]]);
     assert_eq!(state, json!(["revoked", "superseded"]));
     let listed = stdout(&user.run(&["aid", "ls"]));
-    assert!(listed.contains("alice.guildhall.test  revoked"), "{listed}");
+    assert!(listed.contains("alice.guildhall.test      revoked"), "{listed}");
     let reserved = stdout(&user.run(&["aid", "reserve", "bobby", "--address", "192.0.2.7"]));
     assert!(reserved.starts_with("192.0.2.7 can register bobby.guildhall.test until "), "{reserved}");
     let audit = stdout(&user.run(&["audit", "tail", "--installation"]));

@@ -91,3 +91,27 @@ fn chat_refuses_itself_and_says_what_was_not_sent() {
     assert_eq!(nobody.status.code(), Some(1));
     assert!(stderr(&nobody).contains("error: a message was not sent"), "{}", stderr(&nobody));
 }
+
+#[test]
+fn changed_key_of_a_peer_is_refused_until_it_is_trusted() {
+    let Pair { alice, bobby, .. } = &Pair::start();
+    let send = || alice.user.run(&["send", &bobby.aid, "hello"]);
+    assert_eq!(send().status.code(), Some(0));
+    let pins = alice.user.config_path(&format!("devices/{}/peers.json", alice.aid));
+    let found = std::fs::read_to_string(&pins).expect("a file");
+    let found: Value = serde_json::from_str(&found).expect("JSON");
+    let key = found[&bobby.aid].as_str().expect("a pinned key");
+    let other = "0".repeat(64);
+    std::fs::write(&pins, json!({ &bobby.aid: other }).to_string()).expect("written");
+
+    let refused = send();
+    let expected = format!(
+        "error: the key of {0} has changed: it was {other} at the first contact, and is {key} now\n  next: ask its owner whether \
+         that is their key; then: guildhall aid trust {0} --fingerprint {key}\n",
+        bobby.aid
+    );
+    assert_eq!((refused.status.code(), stderr(&refused)), (Some(1), expected));
+    let trusted = alice.user.json(&["aid", "trust", &bobby.aid, "--fingerprint", key]);
+    assert_eq!(trusted, json!({ "aid": bobby.aid, "fingerprint": key, "earlier": other }));
+    assert_eq!(send().status.code(), Some(0));
+}

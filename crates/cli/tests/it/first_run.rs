@@ -1,5 +1,6 @@
 //! A developer's first run: `guildhall dev`, `guildhall login`, and a run with immediate output.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -8,7 +9,8 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::support::runner::WatchedCommand;
-use crate::support::user::{CliUser, stderr};
+use crate::support::terminal::TerminalSession;
+use crate::support::user::{CliUser, stderr, stdout};
 use crate::support::{ChildProcess, guildhall, processes_of, wait_until_no_process};
 
 fn temp_folder() -> tempfile::TempDir {
@@ -158,4 +160,29 @@ fn launched_runner_job_is_listed_by_the_cli() {
     dev.signal(Signal::INT);
     assert!(dev.wait().success());
     wait_until_no_process(&state, Duration::from_secs(2));
+}
+
+#[test]
+fn dev_user_chats_with_the_demo_agent_after_one_login() {
+    let (folder, user) = (temp_folder(), CliUser::new());
+    let state = folder.path().join(".guildhall");
+    let mut dev = ChildProcess::start_dev(&state);
+    let ready = dev.wait_ready();
+    let login = || {
+        let mut command = user.command(&["aid", "login", "developer.guildhall.test"]);
+        let output = command.current_dir(folder.path()).output().expect("the command runs");
+        (output.status.code(), stdout(&output), stderr(&output))
+    };
+    let url = ready["url"].as_str().expect("a URL");
+    let expected = format!("logged in to {url} as developer.guildhall.test; it is the current AID\n");
+    assert_eq!(login(), (Some(0), expected, String::new()));
+    let key = std::fs::metadata(state.join("aids/developer.guildhall.test.key")).expect("a key");
+    assert_eq!(key.permissions().mode() & 0o777, 0o600);
+    let mut chat =
+        TerminalSession::start(user.command(&["chat", "demo.guildhall.test"]).env("NO_COLOR", "1"));
+    chat.wait_for("chat with demo.guildhall.test");
+    chat.type_keys("hello\r");
+    chat.wait_for("A real agent takes my place");
+    chat.type_keys("\u{4}");
+    assert_eq!(chat.wait().0, Some(0));
 }

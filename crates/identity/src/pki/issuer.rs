@@ -72,6 +72,12 @@ impl IssuerAuthority {
         &self.name
     }
 
+    /// Returns when the certificate of the issuer ends, and at the latest all certificates that it signs.
+    #[must_use]
+    pub fn not_after(&self) -> Timestamp {
+        self.not_after
+    }
+
     /// Returns the chain as clients read it: the issuer first, the root last.
     #[must_use]
     pub fn chain_pem(&self) -> String {

@@ -103,6 +103,18 @@ impl IssuerFolder {
         renamed
     }
 
+    /// Replaces a file of the folder, which must exist. Readers see the old or the new one.
+    pub fn replace(&self, file: IssuerFile, text: &str) -> Result<(), SecretError> {
+        let folder = self.find()?.ok_or_else(|| SecretError::InvalidFormat(self.root.join(FOLDER)))?;
+        let temporary = format!("new-{}", Uuid::now_v7().simple());
+        folder.write(&temporary, text)?;
+        let replaced = folder.replace_file(&temporary, file.name());
+        if replaced.is_err() {
+            folder.remove_file(&temporary)?;
+        }
+        replaced
+    }
+
     fn find(&self) -> Result<Option<PrivateDir>, SecretError> {
         match PrivateDir::find(&self.root)? {
             Some(root) => root.open(FOLDER),
@@ -132,6 +144,8 @@ mod tests {
         assert!(folder.add(IssuerFile::LogKey, "sealed").expect("added"));
         assert!(!folder.add(IssuerFile::LogKey, "other").expect("looked"));
         assert_eq!(folder.read(IssuerFile::LogKey).expect("read").as_deref(), Some("sealed"));
+        folder.replace(IssuerFile::LogKey, "newer").expect("replaced");
+        assert_eq!(folder.read(IssuerFile::LogKey).expect("read").as_deref(), Some("newer"));
         let files = std::fs::read_dir(root.join("aun")).expect("listed").count();
         assert_eq!(files, 2, "no temporary file is left");
         let key = root.join("aun/issuer.key");

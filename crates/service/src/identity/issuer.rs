@@ -49,6 +49,13 @@ struct SealedKeys<'a> {
     kek: &'a Kek,
 }
 
+impl SealedKeys<'_> {
+    fn certificate(&self, file: IssuerFile) -> Result<Vec<u8>, OpenIssuerError> {
+        let pem = self.folder.read(file)?.ok_or(OpenIssuerError::File(file.name()))?;
+        pem_to_der(&pem).map_err(|_| OpenIssuerError::File(file.name()))
+    }
+}
+
 impl KeyStore for SealedKeys<'_> {
     fn signer(&self, file: IssuerFile, curve: Curve) -> Result<Arc<dyn Signer>, OpenIssuerError> {
         let text = self.folder.read(file)?.ok_or(OpenIssuerError::File(file.name()))?;
@@ -121,6 +128,33 @@ impl Issuer {
         Ok(folder.create(&files)?)
     }
 
+    /// Signs the next certificate of the issuer with the key of the root, which has to be in the folder. The key of the
+    /// issuer stays the same, so all certificates below it stay valid. Returns when the new one ends.
+    pub fn renew(
+        folder: &IssuerFolder,
+        kek: &Kek,
+        name: &IssuerName,
+        now: Timestamp,
+    ) -> Result<Timestamp, OpenIssuerError> {
+        let keys = SealedKeys { folder, kek };
+        let root = keys.certificate(IssuerFile::RootCertificate)?;
+        let root_key = keys.signer(IssuerFile::RootKey, Curve::P384)?;
+        let issuer_key = keys.signer(IssuerFile::IssuerKey, Curve::P256)?;
+        let authority = RootAuthority { certificate: &root, key: &*root_key };
+        let signed = authority.sign_issuer(name, &*issuer_key, now)?;
+        let authority = IssuerAuthority::open(name.clone(), signed, root, issuer_key, now)?;
+        let auth_key = keys.signer(IssuerFile::AuthKey, Curve::P256)?;
+        let auth = authority.sign_service(
+            "auth",
+            &P256PublicKey::of(&*auth_key).map_err(IssuerError::from)?,
+            now,
+        )?;
+        // In this order: the old certificate of the service is valid below the new one of the issuer.
+        folder.replace(IssuerFile::IssuerCertificate, &authority.certificate_pem())?;
+        folder.replace(IssuerFile::AuthCertificate, &der_to_pem(&auth))?;
+        Ok(authority.not_after())
+    }
+
     /// Opens the issuer. The key of the root is not read: it may be kept elsewhere.
     pub fn open(
         folder: &IssuerFolder,
@@ -129,16 +163,13 @@ impl Issuer {
         now: Timestamp,
     ) -> Result<Self, OpenIssuerError> {
         let keys = SealedKeys { folder, kek };
-        let certificate = |file: IssuerFile| {
-            let pem = folder.read(file)?.ok_or(OpenIssuerError::File(file.name()))?;
-            let der = pem_to_der(&pem).map_err(|_| OpenIssuerError::File(file.name()))?;
-            Ok::<_, OpenIssuerError>(der)
-        };
-        let (signed, root) =
-            (certificate(IssuerFile::IssuerCertificate)?, certificate(IssuerFile::RootCertificate)?);
+        let (signed, root) = (
+            keys.certificate(IssuerFile::IssuerCertificate)?,
+            keys.certificate(IssuerFile::RootCertificate)?,
+        );
         let issuer_key = keys.signer(IssuerFile::IssuerKey, Curve::P256)?;
         let authority = IssuerAuthority::open(name.clone(), signed, root, issuer_key, now)?;
-        let auth = certificate(IssuerFile::AuthCertificate)?;
+        let auth = keys.certificate(IssuerFile::AuthCertificate)?;
         let unusable = || OpenIssuerError::File(IssuerFile::AuthCertificate.name());
         let parsed = authority.verify(&auth, now).map_err(|_| unusable())?;
         let auth_key = keys.signer(IssuerFile::AuthKey, Curve::P256)?;
@@ -245,4 +276,42 @@ fn open_trust(keys: &SealedKeys<'_>) -> Result<Option<TrustAuthority>, OpenIssue
     let public = AuthorityKey::from_certificate_pem(&certificate).ok().filter(|public| public.is_of(&*key));
     let public = public.ok_or(OpenIssuerError::File(IssuerFile::TrustCertificate.name()))?;
     Ok(Some(TrustAuthority { certificate, public, key }))
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::SignedDuration;
+
+    use super::*;
+
+    const YEAR: SignedDuration = SignedDuration::from_hours(365 * 24);
+
+    #[test]
+    fn renewed_issuer_is_valid_longer_and_keeps_what_it_has_signed() {
+        let directory = tempfile::tempdir().expect("a folder");
+        let folder = IssuerFolder::new(&directory.path().join("secrets"));
+        let (kek, name) = (Kek::generate(), "guild.example".parse().expect("a name"));
+        let start: Timestamp = "2026-11-19T00:00:00Z".parse().expect("a time");
+        let open = |at: Timestamp| Issuer::open(&folder, &kek, &name, at);
+        assert!(Issuer::create(&folder, &kek, &name, start).expect("created"));
+        let first = open(start).expect("opened");
+        let renewal = start + 4 * YEAR;
+        let key = generate(Curve::P256).expect("a key");
+        let public_key = P256PublicKey::of(&key).expect("a P-256 key");
+        let signed = first.authority.sign_service("probe", &public_key, renewal).expect("signed");
+
+        assert!(open(start + 6 * YEAR).is_err(), "it has ended");
+        let ends_at = Issuer::renew(&folder, &kek, &name, renewal).expect("renewed");
+        let renewed = open(start + 6 * YEAR).expect("opened");
+        assert_eq!(
+            (renewed.authority.not_after(), renewed.root_fingerprint()),
+            (ends_at, first.root_fingerprint())
+        );
+        assert!(ends_at > first.authority.not_after());
+        assert!(renewed.authority.verify(&signed, renewal).is_ok(), "the key is the same");
+
+        std::fs::remove_file(directory.path().join("secrets/aun/root.key")).expect("moved away");
+        let refused = Issuer::renew(&folder, &kek, &name, renewal).expect_err("no key of the root");
+        assert_eq!(refused.to_string(), "the file aun/root.key is missing or unreadable");
+    }
 }

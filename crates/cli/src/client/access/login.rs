@@ -13,13 +13,12 @@ use super::browser_sign_in;
 use crate::async_runtime::block_on;
 use crate::client::password;
 use crate::config_dir::{ConfigDir, Context, Contexts, StoredTokenSource};
-use crate::dev_state::default_state_dir;
+use crate::dev_state::{default_state_dir, url_file};
 use crate::error::UsageError;
 use crate::output::print_result;
 use crate::server_client::{client, is_loopback};
 
-/// File in which `guildhall dev` writes its URL, and its default URL.
-const DEV_URL_FILE: &str = "url";
+/// The default URL of `guildhall dev`.
 const DEV_URL: &str = "http://127.0.0.1:7117";
 /// The user that `guildhall dev` creates, and the file with the password.
 const DEV_USER: &str = "admin";
@@ -72,9 +71,7 @@ async fn sign_in(args: &LoginArgs) -> Result<()> {
     let url = match (&args.url, &current) {
         (Some(url), _) => url.clone(),
         (None, Some(current)) if !in_dev => current.url.clone(),
-        (None, _) => {
-            std::fs::read_to_string(dev_state.join(DEV_URL_FILE)).unwrap_or_else(|_| DEV_URL.to_owned())
-        }
+        (None, _) => std::fs::read_to_string(url_file(&dev_state)).unwrap_or_else(|_| DEV_URL.to_owned()),
     };
     // Validates the URL before any part of it is used or printed.
     let client = client(&url)?;

@@ -13,7 +13,7 @@ use guildhall_identity::pki::{Curve, EcKey, P256PublicKey};
 use secrecy::ExposeSecret;
 
 /// A new key that only the user can read.
-pub(super) struct KeyFiles {
+pub(crate) struct KeyFiles {
     key: EcKey,
     directory: PathBuf,
     path: PathBuf,
@@ -21,7 +21,7 @@ pub(super) struct KeyFiles {
 
 impl KeyFiles {
     /// Generates a key and writes it. An existing file is not replaced.
-    pub(super) fn create(directory: &Path, name: &AidName) -> Result<Self> {
+    pub(crate) fn create(directory: &Path, name: &AidName) -> Result<Self> {
         let key = EcKey::generate(Curve::P256)?;
         let path = directory.join(format!("{name}.key"));
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
@@ -31,21 +31,21 @@ impl KeyFiles {
         Ok(Self { key, directory: directory.to_owned(), path })
     }
 
-    pub(super) fn public_key(&self) -> Result<String> {
+    pub(crate) fn public_key(&self) -> Result<String> {
         Ok(STANDARD.encode(P256PublicKey::of(&self.key)?.spki()))
     }
 
     /// Removes the key of an AID that was not created.
-    pub(super) fn remove(self) -> Result<()> {
+    pub(crate) fn remove(self) -> Result<()> {
         fs::remove_file(&self.path).with_context(|| format!("cannot remove {}", self.path.display()))
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// Names the key after its AID, and writes the certificate. Existing files are not replaced. Returns both paths.
-    pub(super) fn finish(self, aid: &Aid, certificate: &str) -> Result<(PathBuf, PathBuf)> {
+    pub(crate) fn finish(self, aid: &Aid, certificate: &str) -> Result<(PathBuf, PathBuf)> {
         let path = self.directory.join(format!("{aid}.crt"));
         let file = OpenOptions::new().write(true).create_new(true).open(&path);
         let mut file = file.with_context(|| format!("cannot create {}", path.display()))?;

@@ -16,6 +16,7 @@ use url::Url;
 use crate::client::aid_socket::open_device_store;
 use crate::client::connection::CommonArgs;
 use crate::config_dir::{AidLogin, AidLogins, ConfigDir, Contexts, LoginSettings, PinnedRoot};
+use crate::dev_state::{aids_dir, default_state_dir, url_file};
 use crate::error::UsageError;
 use crate::output::print_result;
 use crate::server_client::{client, is_loopback, socket_endpoint};
@@ -30,7 +31,8 @@ required: somebody in between could log in with the signature.
 Examples:
   guildhall aid login alice.guild.example                       With ./alice.guild.example.key and .crt
   guildhall aid login alice.guild.example --key ~/keys/alice.key --certificate ~/keys/alice.crt
-  guildhall aid login alice.guild.example --server https://guild.example";
+  guildhall aid login alice.guild.example --server https://guild.example
+  guildhall aid login developer.guildhall.test                  In the directory of `guildhall dev`";
 
 #[derive(Args)]
 pub(super) struct LoginArgs {
@@ -102,10 +104,13 @@ impl LoginArgs {
     /// Returns an absolute path: later commands run elsewhere.
     fn key_file(&self, earlier: Option<&LoginSettings>) -> Result<PathBuf> {
         let local = PathBuf::from(format!("{}.key", self.aid));
+        let dev = aids_dir(&default_state_dir()).join(&local);
         let found = match (&self.key, earlier) {
             (Some(given), _) => given.clone(),
-            (None, Some(earlier)) if !local.is_file() => return Ok(earlier.key_file.clone()),
-            (None, _) => local,
+            (None, _) if local.is_file() => local,
+            (None, Some(earlier)) => return Ok(earlier.key_file.clone()),
+            (None, None) if dev.is_file() => dev,
+            (None, None) => local,
         };
         std::path::absolute(&found).with_context(|| format!("cannot find {}", found.display()))
     }
@@ -130,6 +135,10 @@ impl LoginArgs {
             // Rejects a password, which must not be stored.
             socket_endpoint(&url)?;
             return Ok(url);
+        }
+        let state = default_state_dir();
+        if aids_dir(&state).join(format!("{}.key", self.aid)).is_file() {
+            return std::fs::read_to_string(url_file(&state)).context("`guildhall dev` does not run here");
         }
         let contexts = Contexts::load(dir)?;
         match contexts.find(self.common.context.as_deref())? {

@@ -1,10 +1,11 @@
 //! `guildhall aid`, `guildhall rpc` and `guildhall transparency`.
 
-mod key_files;
+pub(crate) mod key_files;
 mod login;
 mod logins;
 pub(crate) mod rpc;
 pub(crate) mod transparency;
+mod trust;
 
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -105,6 +106,9 @@ enum Commands {
     Use(logins::UseArgs),
     /// Delete the tokens of an AID on this machine
     Logout(logins::LogoutArgs),
+    /// Trust the new key of an AID, which its owner has confirmed
+    #[command(after_help = trust::HELP)]
+    Trust(trust::TrustArgs),
 }
 
 pub(crate) fn run(args: &AidArgs) -> Result<()> {
@@ -119,6 +123,7 @@ pub(crate) fn run(args: &AidArgs) -> Result<()> {
         Commands::Logins { json } => logins::list(*json),
         Commands::Use(args) => block_on(logins::select(args)),
         Commands::Logout(args) => block_on(logins::log_out(args)),
+        Commands::Trust(args) => trust::run(args),
     }
 }
 

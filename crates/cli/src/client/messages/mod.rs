@@ -11,8 +11,14 @@ use guildhall_sdk::messages::MessengerError;
 fn command_error(error: MessengerError) -> anyhow::Error {
     match error {
         MessengerError::Socket(error) => error.into(),
+        MessengerError::KeyChanged(ref change) => {
+            let next = format!(
+                "ask its owner whether that is their key; then: guildhall aid trust {} --fingerprint {}",
+                change.aid, change.found
+            );
+            anyhow::anyhow!("{error}\n  next: {next}")
+        }
         MessengerError::Store(_)
-        | MessengerError::KeyChanged(_)
         | MessengerError::Peer { .. }
         | MessengerError::Sealing(_)
         | MessengerError::OtherDevice { .. } => error.into(),

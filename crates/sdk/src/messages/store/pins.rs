@@ -27,7 +27,7 @@ impl DeviceStore {
     }
 
     /// Remembers the identity key of the first contact, or of one that the user accepted.
-    pub(crate) fn pin_key(&self, aid: &Aid, key: &CertificateFingerprint) -> Result<(), DeviceStoreError> {
+    pub fn pin_key(&self, aid: &Aid, key: &CertificateFingerprint) -> Result<(), DeviceStoreError> {
         let change = |Pins(pins): &mut Pins| {
             let aid = aid.to_string();
             if pins.len() < MAX_PINS || pins.contains_key(&aid) {
