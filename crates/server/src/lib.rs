@@ -4,9 +4,11 @@
 
 mod attachments;
 mod audit;
+mod background;
 pub mod config;
 pub mod engine_checks;
 mod gateway;
+mod http_parts;
 mod init;
 mod issuer;
 mod issuer_error;

@@ -5,50 +5,31 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use guildhall_api::{
-    AccessRules, App, DenialLog, DrainOutcome, Limits, Listeners, Parts, SocketLimits, Sockets, StreamLimits,
-    Streams, WaitingRequests,
-};
+use guildhall_api::{App, DenialLog, DrainOutcome, Listeners, Parts, WaitingRequests};
 use guildhall_bus::Bus;
 use guildhall_domain::access::principal::Slug;
 use guildhall_domain::access::signing::RotationPolicy;
 use guildhall_domain::ids::ReplicaId;
-use guildhall_domain::ops::client_address::TrustedProxies;
 use guildhall_domain::profiles::template::ProfileTemplates;
-use guildhall_egress::EgressOptions;
 use guildhall_identity::payload_seal::PayloadSealer;
 use guildhall_identity::seal::Kek;
 use guildhall_launcher::Launcher;
 use guildhall_launcher::secrets::{FileStore, GitCredentialStore, SecretStore};
 use guildhall_runtime::reconcile::Reconcilers;
 use guildhall_runtime::{Clock, Tasks};
-use guildhall_service::access::audit_seal::AuditSeal;
 use guildhall_service::access::auth::Auth;
-use guildhall_service::access::authority::AuthorityWatches;
-use guildhall_service::access::signing::{self, ReconcileSigningKeys, Signing};
+use guildhall_service::access::signing::Signing;
 use guildhall_service::access::tenants::Tenants;
 use guildhall_service::access::users::Users;
 use guildhall_service::approvals::policies::check_policies;
-use guildhall_service::approvals::reconcile::ExpireApprovals;
 use guildhall_service::front::FrontParts;
 use guildhall_service::front::agent_inboxes::AgentInboxes;
 use guildhall_service::front::attachments::Attachments;
-use guildhall_service::identity::issuer::Issuer;
 use guildhall_service::journal::Journals;
 use guildhall_service::ops::health::{Health, ReplicaIdentity};
-use guildhall_service::ops::idempotency_keys::{CLEANUP_INTERVAL, IdempotencyKeyCleanup};
-use guildhall_service::ops::indexes::start_builds;
-use guildhall_service::ops::outbox::{self, Handler, Outbox, OutboxTimeouts};
-use guildhall_service::ops::rate_windows::RateWindowCleanup;
-use guildhall_service::ops::rates::{RatePolicy, Rates};
-use guildhall_service::ops::replicas::ReplicaHeartbeat;
 use guildhall_service::profiles::credentials::Credentials;
-use guildhall_service::profiles::validations::SettleValidations;
-use guildhall_service::retention::erase::EraseExpired;
 use guildhall_service::run_steps::held_runs::HeldRuns;
 use guildhall_service::run_steps::offers::Offers;
-use guildhall_service::runs::reconcile::{EventPartitions, ReconcileRuns};
-use guildhall_service::webhooks::deliver::DeliverWebhooks;
 use guildhall_service::{
     Deps, ServiceError, access, agents, approvals, front, identity, messages, ops, profiles, retention,
     runners, runs, sessions, webhooks,
@@ -60,14 +41,14 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
+use crate::background::{start_group_reconcilers, start_housekeeping};
 use crate::gateway::Addresses;
+use crate::http_parts::{access_rules, authority_watches, limits, rates, sockets, streams, trusted_proxies};
 use crate::messages::{start_answers, start_expiry};
-use crate::public_url::PublicUrl;
 use crate::settings::{Settings, bus_options};
 use crate::start_error::StartError;
 use crate::stores::{Stores, prepare_stores};
-use crate::tls::ReloadCertificate;
-use crate::{COMMIT, Config, attachments, audit, config, gateway, issuer, launcher, metrics};
+use crate::{COMMIT, Config, attachments, config, gateway, issuer, launcher, metrics};
 
 /// How long shutdown waits for background tasks. All of them select on the stop signal.
 const TASK_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
@@ -297,31 +278,6 @@ fn serve(
     drained
 }
 
-/// Starts the reconcilers that no other component needs.
-fn start_housekeeping(
-    config: &Config,
-    settings: &Settings,
-    identity: &ReplicaIdentity,
-    store: &Store,
-    clock: &Clock,
-    tasks: &Tasks,
-    reconcilers: &Reconcilers,
-) -> Result<(), StartError> {
-    start_heartbeat(config, identity, store, tasks, reconcilers);
-    let every = &config.housekeeping;
-    let signer = audit::signer(&config.audit, clock, settings.audit_key.clone())?;
-    let sealer = AuditSeal::new(store.clone(), signer, tasks.stop());
-    reconcilers.start(tasks, every.audit_seal_every, sealer);
-    if let Some(files) = settings.tls.clone() {
-        reconcilers.start(tasks, ReloadCertificate::INTERVAL, ReloadCertificate(files));
-    }
-    let idempotency_keys = IdempotencyKeyCleanup { store: store.clone(), stop: tasks.stop() };
-    reconcilers.start(tasks, CLEANUP_INTERVAL, idempotency_keys);
-    let sweeper = RateWindowCleanup { store: store.clone(), stop: tasks.stop() };
-    reconcilers.start(tasks, every.rate_windows_every, sweeper);
-    Ok(())
-}
-
 fn start_attachments(
     config: &Config,
     settings: &Settings,
@@ -333,43 +289,6 @@ fn start_attachments(
     let (config, origin) = (&config.attachments, settings.public_url.origin());
     let options = attachments::options(config, &settings.kek, origin)?;
     Ok(attachments::start(config, options, store, clock, tasks, reconcilers))
-}
-
-/// Without TLS, a public https URL means that a proxy is in front of the server.
-fn trusted_proxies(http: &config::Http) -> TrustedProxies {
-    if http.tls_listen.is_none() && http.public_url.starts_with("https://") && http.trusted_proxies.is_empty()
-    {
-        warn!("all clients share the address of the proxy for limits.sign_in: set http.trusted_proxies");
-    }
-    TrustedProxies::new(http.trusted_proxies.clone())
-}
-
-/// Starts the reconcilers of the groups, and the outbox.
-fn start_group_reconcilers(
-    config: &Config,
-    deps: &Deps,
-    profiles: &profiles::Group,
-    egress: EgressOptions,
-    tasks: &Tasks,
-    reconcilers: &Reconcilers,
-) {
-    let signing = ReconcileSigningKeys(Arc::clone(&deps.signing));
-    reconcilers.start(tasks, signing::RECONCILE_INTERVAL, signing);
-    let collector = launcher::session_storage_collector(config, &deps.store);
-    reconcilers.start(tasks, config.sessions.collect_every, collector);
-    let settler = SettleValidations(profiles.validations.clone());
-    reconcilers.start(tasks, config.secrets.settle_every, settler);
-    reconcilers.start(tasks, config.runs.tend_every, ReconcileRuns(deps.clone()));
-    reconcilers.start(tasks, config.runs.tend_every, ExpireApprovals::new(deps.clone()));
-    reconcilers.start(tasks, EventPartitions::INTERVAL, EventPartitions(deps.owner_store.clone()));
-    start_builds(&deps.owner_store, tasks);
-    let erase = EraseExpired {
-        store: deps.owner_store.clone(),
-        technical_after: config.retention.technical_after,
-        stop: tasks.stop(),
-    };
-    reconcilers.start(tasks, config.retention.check_every, erase);
-    start_outbox(deps, egress, tasks, reconcilers);
 }
 
 fn listen_error(address: SocketAddr) -> impl FnOnce(std::io::Error) -> StartError {
@@ -409,16 +328,6 @@ async fn start_health(
     let health = Health::new(identity.clone(), clock, store, bus.clone(), secrets, reconcilers);
     health.start_probes(tasks).await;
     health
-}
-
-/// Starts to perform side effects outside the database. Webhooks are the only ones yet.
-fn start_outbox(deps: &Deps, egress: EgressOptions, tasks: &Tasks, reconcilers: &Reconcilers) {
-    let (store, sealer) = (deps.store.clone(), Arc::clone(&deps.payload_sealer));
-    let webhooks = DeliverWebhooks::new(store.clone(), deps.clock.clone(), sealer, egress);
-    let handlers: Vec<Arc<dyn Handler>> = vec![Arc::new(webhooks)];
-    if let Some(outbox) = Outbox::new(store, handlers, OutboxTimeouts::DEFAULT, tasks.stop()) {
-        reconcilers.start(tasks, outbox::POLL_INTERVAL, outbox);
-    }
 }
 
 /// Prepares the signing keys. A new installation gets its first key here, before the first token is signed.
@@ -484,106 +393,4 @@ fn identity(clock: &Clock, config: &Config) -> ReplicaIdentity {
         known_migration: Store::known_migration(),
         secrets: config::secret_keys().map(|name| (name.clone(), config.is_set(&name))).collect(),
     }
-}
-
-fn start_heartbeat(
-    config: &Config,
-    identity: &ReplicaIdentity,
-    store: &Store,
-    tasks: &Tasks,
-    reconcilers: &Reconcilers,
-) {
-    let every = config.housekeeping.replicas_every;
-    let heartbeat = ReplicaHeartbeat {
-        store: store.clone(),
-        id: identity.replica,
-        version: identity.version.clone(),
-        started_at: identity.started_at,
-        every,
-    };
-    reconcilers.start(tasks, every, heartbeat);
-}
-
-/// The listen addresses and the public host are always allowed as host names.
-fn access_rules(
-    config: &Config,
-    public: &PublicUrl,
-    addresses: Addresses,
-    issuer: Option<&Issuer>,
-) -> AccessRules {
-    let listening = std::iter::once(addresses.plain.ip()).chain(addresses.tls.map(|tls| tls.ip()));
-    let listening = listening.filter(|ip| !ip.is_unspecified()).map(|ip| ip.to_string());
-    AccessRules {
-        require_auth: config.access.require_auth,
-        hosts: config.access.allow_hosts.iter().cloned().chain(listening).chain(public.host()).collect(),
-        origins: config.access.allow_origins.clone(),
-        public_origin: Some(public.origin()),
-        issuer: issuer.map(|issuer| issuer.authority.name().clone()),
-    }
-}
-
-fn limits(config: &Config) -> Limits {
-    let http = &config.http;
-    Limits {
-        attachment_bytes: config.attachments.max_bytes.get(),
-        attachment_timeout: config.attachments.upload_timeout,
-        body_bytes: http.max_body_bytes.get(),
-        request_timeout: http.request_timeout,
-        concurrent_requests: http.max_concurrent_requests.get(),
-        connections: http.max_connections.get(),
-        header_timeout: http.header_timeout,
-    }
-}
-
-/// Every stream uses a connection, or a part of one, so the total of streams is limited by `http.max_connections`.
-fn authority_watches(config: &Config, deps: &Deps, tasks: &Tasks) -> AuthorityWatches {
-    let (store, clock) = (deps.store.clone(), deps.clock.clone());
-    AuthorityWatches::start(store, clock, tasks, config.http.stream_check_timeout)
-}
-
-fn sockets(
-    config: &Config,
-    tasks: &Tasks,
-    watches: AuthorityWatches,
-    accepting: &CancellationToken,
-) -> Sockets {
-    let sockets = &config.sockets;
-    let limits = SocketLimits {
-        total: sockets.max_connections.get(),
-        unauthenticated: sockets.max_unauthenticated.get(),
-        per_address: sockets.max_per_address.get(),
-        unauthenticated_per_address: sockets.max_unauthenticated_per_address.get(),
-        per_client: sockets.max_per_client.get(),
-        concurrent_calls: config.http.max_concurrent_requests.get(),
-        auth_timeout: sockets.auth_timeout,
-        ping_after: sockets.ping_after,
-        idle_timeout: sockets.idle_timeout,
-        write_timeout: sockets.write_timeout,
-    };
-    Sockets::new(tasks.clone(), watches, limits, accepting.clone())
-}
-
-fn streams(
-    config: &Config,
-    tasks: &Tasks,
-    watches: AuthorityWatches,
-    accepting: &CancellationToken,
-) -> Streams {
-    let limits = StreamLimits {
-        per_principal: config.http.max_streams_each.get(),
-        total: config.http.max_connections.get(),
-    };
-    Streams::new(tasks.clone(), watches, limits, accepting.clone())
-}
-
-fn rates(limits: &config::Limits, store: &Store) -> Rates {
-    let policy = RatePolicy {
-        sign_in: limits.sign_in,
-        account: limits.account,
-        mutation: limits.mutation,
-        read: limits.read,
-        prompt: limits.prompt,
-        tenant_events: limits.tenant_events,
-    };
-    Rates::new(store.clone(), policy)
 }
