@@ -8,26 +8,21 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use guildhall_bus::{Bus, BusOptions, Subscription};
-use guildhall_domain::ids::EntryId;
-use guildhall_domain::journal::Journal;
 use guildhall_engines::{Nats, Postgres, RestartPolicy, StateDir};
 use guildhall_server::config::Sources;
 use guildhall_server::{Config, Server};
 use reqwest::{Client, Method, Response};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
-use sqlx::{Connection, PgConnection};
-use uuid::Uuid;
+
+use crate::commit_and_message::CommitAndMessage;
+use crate::percentile::percentile;
 
 const CALLS: usize = 2000;
 const CALLS_PER_TURN: usize = 100;
 const BODY_BYTES: usize = 1000;
 const PASSWORD: &str = "correct horse battery";
 const KEK: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
-
-const INSERT_ENTRY: &str =
-    "INSERT INTO journal_entries (journal, owner, seq, id, kind, body) VALUES ($1, $2, $3, $4, $5, $6)";
 
 pub(crate) fn run() -> Result<()> {
     let folder = tempfile::Builder::new().prefix("guildhall-bench-").tempdir()?;
@@ -43,20 +38,21 @@ async fn measure(postgres: &SecretString, nats: &SecretString) -> Result<()> {
     let (one, other) = (start(postgres, nats).await?, start(postgres, nats).await?);
     one.create_first_user("operator", &SecretString::from(PASSWORD)).await?;
     let mut guildhall = Guildhall::prepare(&one, &other).await?;
-    let mut baseline = Baseline::prepare(postgres, nats).await?;
+    let mut baseline = CommitAndMessage::prepare(postgres, nats, BODY_BYTES).await?;
     let (mut baseline_times, mut guildhall_times) = (Vec::new(), Vec::new());
     for call in 0..CALLS {
         if (call / CALLS_PER_TURN).is_multiple_of(2) {
-            baseline_times.push(baseline.call(call).await?);
+            baseline_times.push(baseline.call().await?);
         } else {
             guildhall_times.push(guildhall.call(call).await?);
         }
     }
-    let (baseline, guildhall) = (Percentiles::of(baseline_times), Percentiles::of(guildhall_times));
-    println!("plain commit and message:  p50 {:?}, p99 {:?}", baseline.p50, baseline.p99);
-    println!("append to stream delivery: p50 {:?}, p99 {:?}", guildhall.p50, guildhall.p99);
-    println!("follow_latency_p99_ratio={:.2}", guildhall.p99.as_secs_f64() / baseline.p99.as_secs_f64());
-    println!("follow_latency_ratio={:.2}", guildhall.p50.as_secs_f64() / baseline.p50.as_secs_f64());
+    let [baseline_p50, baseline_p99] = [50, 99].map(|percent| percentile(&mut baseline_times, percent));
+    let [p50, p99] = [50, 99].map(|percent| percentile(&mut guildhall_times, percent));
+    println!("plain commit and message:  p50 {baseline_p50:?}, p99 {baseline_p99:?}");
+    println!("append to stream delivery: p50 {p50:?}, p99 {p99:?}");
+    println!("follow_latency_p99_ratio={:.2}", p99.as_secs_f64() / baseline_p99.as_secs_f64());
+    println!("follow_latency_ratio={:.2}", p50.as_secs_f64() / baseline_p50.as_secs_f64());
     for server in [one, other] {
         server.shutdown().await;
     }
@@ -73,43 +69,6 @@ async fn start(postgres: &SecretString, nats: &SecretString) -> Result<Server> {
     ];
     let config = Config::load(&Sources { flags, ..Sources::default() })?;
     Ok(Box::pin(Server::start(&config)).await?)
-}
-
-/// The baseline: an insert over one connection, and a message to another.
-struct Baseline {
-    sql: PgConnection,
-    publisher: Bus,
-    subscription: Subscription,
-    owner: Uuid,
-}
-
-impl Baseline {
-    async fn prepare(postgres: &SecretString, nats: &SecretString) -> Result<Self> {
-        let options = BusOptions { url: nats.clone(), subject_prefix: "bench".to_owned() };
-        let (publisher, subscriber) = (Bus::connect(&options).await?, Bus::connect(&options).await?);
-        let subscription = subscriber.subscribe("baseline").await?;
-        // Wait for the subscription: earlier messages would be lost.
-        subscriber.round_trip(Duration::from_secs(5)).await?;
-        let sql = PgConnection::connect(postgres.expose_secret()).await?;
-        Ok(Self { sql, publisher, subscription, owner: Uuid::now_v7() })
-    }
-
-    async fn call(&mut self, call: usize) -> Result<Duration> {
-        let began = Instant::now();
-        #[expect(clippy::disallowed_methods, reason = "the baseline uses plain SQL")]
-        sqlx::query(INSERT_ENTRY)
-            .bind(Journal::Audit.number())
-            .bind(self.owner)
-            .bind(i64::try_from(call)? + 1)
-            .bind(EntryId::generate().as_uuid())
-            .bind("bench")
-            .bind("x".repeat(BODY_BYTES))
-            .execute(&mut self.sql)
-            .await?;
-        self.publisher.publish("baseline", call.to_string().into_bytes()).await;
-        self.subscription.next().await.context("the NATS subscription has ended")?;
-        Ok(began.elapsed())
-    }
 }
 
 /// The Guildhall side: a runner that appends on one replica, and a reader on the other.
@@ -202,17 +161,4 @@ async fn send(request: reqwest::RequestBuilder) -> Result<Value> {
 
 fn text(body: &Value, name: &str) -> Result<String> {
     Ok(body[name].as_str().with_context(|| format!("no {name} in {body}"))?.to_owned())
-}
-
-struct Percentiles {
-    p50: Duration,
-    p99: Duration,
-}
-
-impl Percentiles {
-    fn of(mut times: Vec<Duration>) -> Self {
-        times.sort();
-        let at = |hundredth: usize| times.get(times.len() * hundredth / 100).copied().unwrap_or_default();
-        Self { p50: at(50), p99: at(99) }
-    }
 }

@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use anyhow::{Context, Result, bail};
 use guildhall_engines::{Nats, Postgres, RestartPolicy, StateDir};
 use guildhall_server::config::Sources;
-use guildhall_server::{Config, Server};
+use guildhall_server::{Config, Server, create_issuer};
 use reqwest::Method;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
@@ -25,9 +25,8 @@ pub(crate) struct Installation {
     pub(crate) base: String,
     pub(crate) client: reqwest::Client,
     pub(crate) postgres: Postgres,
-    server: Child,
-    _stdin: Option<ChildStdin>,
-    _nats: Nats,
+    pub(crate) nats: Nats,
+    server: ServerProcess,
     _home: StateDir,
     _folder: TempDir,
 }
@@ -55,39 +54,35 @@ impl Installation {
 
     /// Starts the server after PostgreSQL was prepared.
     pub(crate) fn start_with(prepare: impl FnOnce(&Postgres) -> Result<()>) -> Result<Self> {
+        Self::start_prepared(prepare, &[])
+    }
+
+    /// Starts the server with environment variables.
+    pub(crate) fn start_with_settings(settings: &[(&str, String)]) -> Result<Self> {
+        Self::start_prepared(|_| Ok(()), settings)
+    }
+
+    fn start_prepared(
+        prepare: impl FnOnce(&Postgres) -> Result<()>,
+        settings: &[(&str, String)],
+    ) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("guildhall-bench-").tempdir()?;
         let home = StateDir::open(folder.path())?;
         let postgres = Postgres::start(&home, RestartPolicy::Always)?;
         prepare(&postgres)?;
         let nats = Nats::start(&home, RestartPolicy::Always)?;
-        let mut server = Command::new(std::env::current_exe()?)
-            .arg(SERVER)
-            .env("GUILDHALL_POSTGRES_URL", postgres.url().expose_secret())
-            .env("GUILDHALL_NATS_URL", nats.url().expose_secret())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()?;
-        let mut base = String::new();
-        BufReader::new(server.stdout.take().context("piped")?).read_line(&mut base)?;
-        if base.is_empty() {
-            bail!("the server did not start");
-        }
-        let _stdin = server.stdin.take();
+        let server = ServerProcess::start(&postgres, &nats, settings)?;
         let client = client()?;
-        Ok(Self {
-            base: base.trim().to_owned(),
-            client,
-            postgres,
-            server,
-            _stdin,
-            _nats: nats,
-            _home: home,
-            _folder: folder,
-        })
+        Ok(Self { base: server.base.clone(), client, postgres, nats, server, _home: home, _folder: folder })
+    }
+
+    /// Starts another server with the same engines.
+    pub(crate) fn start_replica(&self, settings: &[(&str, String)]) -> Result<ServerProcess> {
+        ServerProcess::start(&self.postgres, &self.nats, settings)
     }
 
     pub(crate) fn server_pid(&self) -> u32 {
-        self.server.id()
+        self.server.child.id()
     }
 
     pub(crate) async fn request(
@@ -154,10 +149,38 @@ impl Installation {
     }
 }
 
-impl Drop for Installation {
+/// A server in a process of its own, which ends on drop.
+pub(crate) struct ServerProcess {
+    pub(crate) base: String,
+    child: Child,
+    _stdin: Option<ChildStdin>,
+}
+
+impl ServerProcess {
+    fn start(postgres: &Postgres, nats: &Nats, settings: &[(&str, String)]) -> Result<Self> {
+        let mut child = Command::new(std::env::current_exe()?)
+            .arg(SERVER)
+            .env("GUILDHALL_POSTGRES_URL", postgres.url().expose_secret())
+            .env("GUILDHALL_NATS_URL", nats.url().expose_secret())
+            .envs(settings.iter().map(|(name, value)| (*name, value)))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let stdout = child.stdout.take();
+        let mut server = Self { base: String::new(), _stdin: child.stdin.take(), child };
+        BufReader::new(stdout.context("piped")?).read_line(&mut server.base)?;
+        server.base.truncate(server.base.trim_end().len());
+        if server.base.is_empty() {
+            bail!("the server did not start");
+        }
+        Ok(server)
+    }
+}
+
+impl Drop for ServerProcess {
     fn drop(&mut self) {
-        let _already_exited = self.server.kill();
-        let _reaped = self.server.wait();
+        let _already_exited = self.child.kill();
+        let _reaped = self.child.wait();
     }
 }
 
@@ -172,6 +195,7 @@ pub(crate) fn serve() -> Result<()> {
         ("runs.lease", "1h".to_owned()),
     ];
     let config = Config::load(&Sources::from_process(None, flags.to_vec()))?;
+    create_issuer(&config)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let server = runtime.block_on(async {
         let server = Box::pin(Server::start(&config)).await?;

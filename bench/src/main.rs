@@ -6,18 +6,23 @@
 
 mod agui;
 mod approvals;
+mod aun;
 mod baseline;
+mod commit_and_message;
 mod cpu;
 mod dispatch;
 mod events;
 mod follow;
 mod growth;
+mod inbox;
 mod installation;
 mod journal;
+mod memory;
 mod model_proxy;
 mod percentile;
 mod results;
 mod sandbox;
+mod sockets;
 
 use std::process::ExitCode;
 
@@ -25,10 +30,11 @@ use std::process::ExitCode;
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-const BENCHMARKS: [(&str, &str); 9] = [
+const BENCHMARKS: [(&str, &str); 11] = [
     ("agui", "first text of a turn and memory of a stream of AG-UI, compared with the API of runs"),
     ("approvals", "lists, answers and an idle server with 100,000 pending questions, compared with few"),
     ("growth", "statements for N and for 10 N followers, waiting runners, held, listed and pending runs"),
+    ("inbox", "durable messages between AIDs, compared with plain inserts and with a commit and a message"),
     ("journal", "append throughput of group commit, compared with plain inserts"),
     ("events", "append throughput of run events over HTTP, compared with plain inserts"),
     ("results", "latency of the result of a long run, compared with a short run"),
@@ -38,6 +44,7 @@ const BENCHMARKS: [(&str, &str); 9] = [
         "sandbox",
         "start of a command in the sandbox and streams through the model proxy, compared without them",
     ),
+    ("sockets", "memory of an idle authenticated socket, and of 10,000 that never authenticate"),
 ];
 
 fn main() -> ExitCode {
@@ -53,10 +60,12 @@ fn main() -> ExitCode {
         Some("dispatch") => dispatch::run(),
         Some("follow") => follow::run(),
         Some("growth") => growth::run(),
+        Some("inbox") => inbox::run(),
         Some("journal") => journal::run(),
         Some("events") => events::run(),
         Some("results") => results::run(),
         Some("sandbox") => sandbox::run(),
+        Some("sockets") => sockets::run(),
         // This program as a child process of a benchmark.
         Some(installation::SERVER) => installation::serve(),
         Some(agui::RUNNER) => agui::serve_turns(),

@@ -14,6 +14,7 @@ use uuid::Uuid;
 use super::thread::{Application, open};
 use crate::growth::open_streams;
 use crate::installation::Installation;
+use crate::memory::resident_bytes;
 
 const STREAMS: usize = 2_000;
 
@@ -85,11 +86,4 @@ async fn open_all(
         anyhow::Ok(response)
     });
     opened.buffer_unordered(AT_ONCE).try_collect().await
-}
-
-fn resident_bytes(pid: u32) -> Result<u64> {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
-    let kib: u64 = line.trim().trim_end_matches(" kB").parse()?;
-    Ok(kib * 1024)
 }
