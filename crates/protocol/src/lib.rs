@@ -14,3 +14,4 @@ pub mod rpc;
 mod schema_document;
 pub mod stream;
 mod tagged_union;
+pub mod tool_calls;

@@ -1,4 +1,5 @@
-//! The Rust client: REST, streams, the socket, and messages that are sealed from end to end. Tool-call checks are planned.
+//! The Rust client: REST, streams, the socket, messages that are sealed from end to end, and the [`guard`] of a device whose
+//! tools agents call.
 //!
 //! A [`Client`] has one method per API operation, in one module per resource. Calls with authentication get the token
 //! from a [`TokenSource`] each time, so a long-lived client outlives its first token. The clients of a runner are in
@@ -6,7 +7,8 @@
 //!
 //! The process must install a TLS provider for rustls before it creates a client.
 //!
-//! This crate depends on no server crate. It stores nothing on disk, except for the keys of a device in [`messages`].
+//! This crate depends on no server crate. It stores nothing on disk, except for the keys of a device in [`messages`] and the
+//! audit log of its [`guard`].
 
 mod account;
 mod agents;
@@ -23,6 +25,7 @@ mod commands;
 mod enrolments;
 mod error;
 mod git_credentials;
+pub mod guard;
 mod health;
 mod invitations;
 mod keys;

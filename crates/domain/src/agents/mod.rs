@@ -8,6 +8,7 @@ pub mod manifest;
 pub mod pipeline;
 pub mod pipeline_text;
 pub mod settings;
+pub mod tool_calls;
 pub mod turn_pipeline;
 
 use std::str::FromStr;

@@ -1,0 +1,54 @@
+//! How a call of a tool ends.
+
+use serde_json::Value;
+
+use crate::named_enum::named_enum;
+
+named_enum! {
+    /// The first member of an answer.
+    ToolStatus, "tool status";
+    Ok = "ok",
+    Error = "error",
+    Denied = "denied",
+}
+
+named_enum! {
+    /// Why a call failed that was not denied.
+    ToolErrorCode, "tool error code";
+    /// The tool failed, or took too long.
+    PlatformError = "TOOL_PLATFORM_ERROR",
+    /// The arguments do not match the input schema.
+    InvalidArguments = "TOOL_INVALID_ARGUMENTS",
+    /// The device has no such tool.
+    Unavailable = "TOOL_UNAVAILABLE",
+}
+
+named_enum! {
+    /// Why a call was denied.
+    DenialReason, "reason of a denial";
+    UserRefused = "user_refused",
+    ScopeNotGranted = "scope_not_granted",
+    ToolNotDeclared = "tool_not_declared",
+    /// The person did not answer in time.
+    UserTimeout = "user_timeout",
+    NotSupportedInGroup = "tool_not_supported_in_group",
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ToolOutcome {
+    Done(Value),
+    Failed(ToolErrorCode),
+    Denied(DenialReason),
+}
+
+impl ToolOutcome {
+    #[must_use]
+    pub const fn status(&self) -> ToolStatus {
+        match self {
+            Self::Done(_) => ToolStatus::Ok,
+            Self::Failed(_) => ToolStatus::Error,
+            Self::Denied(_) => ToolStatus::Denied,
+        }
+    }
+}
