@@ -350,8 +350,9 @@ fn unreachable_server_is_named_with_next_step() {
 
 #[test]
 fn rate_limited_command_prints_the_wait_time() {
+    // `dev` has created the AID of its user with the first one.
     let (server, user) =
-        (DevServer::ephemeral_with(&[("GUILDHALL_LIMITS_MUTATION", "1/24h")]), CliUser::new());
+        (DevServer::ephemeral_with(&[("GUILDHALL_LIMITS_MUTATION", "2/24h")]), CliUser::new());
     user.login(&server);
     user.json(&["tenants", "create", "acme"]);
     let refused = user.run(&["tenants", "create", "one-too-many"]);

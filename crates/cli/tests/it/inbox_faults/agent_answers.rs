@@ -30,7 +30,7 @@ const POLL: Duration = Duration::from_millis(100);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_message_to_an_agent_has_one_answer_despite_kills() {
-    let mut rounds = Rounds::from_env(3);
+    let mut rounds = Rounds::from_env(5);
     let office = Office::start().await;
     let stop = Arc::new(AtomicBool::new(false));
     let mut asking = Vec::new();
