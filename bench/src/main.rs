@@ -14,6 +14,7 @@ mod dispatch;
 mod events;
 mod follow;
 mod growth;
+mod guard;
 mod inbox;
 mod installation;
 mod journal;
@@ -30,10 +31,11 @@ use std::process::ExitCode;
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-const BENCHMARKS: [(&str, &str); 11] = [
+const BENCHMARKS: [(&str, &str); 12] = [
     ("agui", "first text of a turn and memory of a stream of AG-UI, compared with the API of runs"),
     ("approvals", "lists, answers and an idle server with 100,000 pending questions, compared with few"),
     ("growth", "statements for N and for 10 N followers, waiting runners, held, listed and pending runs"),
+    ("guard", "check of a tool call, compared with bare schema validation, and a diff of large manifests"),
     ("inbox", "durable messages between AIDs, compared with plain inserts and with a commit and a message"),
     ("journal", "append throughput of group commit, compared with plain inserts"),
     ("events", "append throughput of run events over HTTP, compared with plain inserts"),
@@ -60,6 +62,7 @@ fn main() -> ExitCode {
         Some("dispatch") => dispatch::run(),
         Some("follow") => follow::run(),
         Some("growth") => growth::run(),
+        Some("guard") => guard::run(),
         Some("inbox") => inbox::run(),
         Some("journal") => journal::run(),
         Some("events") => events::run(),
