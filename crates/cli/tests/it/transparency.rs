@@ -13,6 +13,10 @@ const CUT_LOG: &str = "DELETE FROM transparency_entries WHERE index >= 1;
     DELETE FROM transparency_nodes WHERE (index + 1) << level > 1;
     UPDATE transparency_log SET size = 1, head_size = NULL, head_root = NULL, head_at = NULL, head_signature = NULL";
 
+/// `dev` has logged the certificate of its user.
+const EMPTY_LOG: &str = "DELETE FROM transparency_entries; DELETE FROM transparency_nodes;
+    UPDATE transparency_log SET size = 0, head_size = NULL, head_root = NULL, head_at = NULL, head_signature = NULL";
+
 struct Fixture {
     server: DevServer,
     user: CliUser,
@@ -20,10 +24,13 @@ struct Fixture {
 }
 
 impl Fixture {
-    fn new() -> Self {
+    /// Starts with an empty log.
+    async fn start() -> Self {
         let (server, user) = (DevServer::ephemeral(), CliUser::new());
         user.login(&server);
-        Self { server, user, folder: tempfile::tempdir().expect("a folder") }
+        let fixture = Self { server, user, folder: tempfile::tempdir().expect("a folder") };
+        fixture.sql().await.execute(EMPTY_LOG).await;
+        fixture
     }
 
     fn path(&self, name: &str) -> String {
@@ -64,7 +71,7 @@ impl Fixture {
 // covers: A13
 #[tokio::test]
 async fn log_that_grows_is_verified_from_a_saved_head() {
-    let fixture = Fixture::new();
+    let fixture = Fixture::start().await;
     let empty = fixture.save("empty.sth");
     fixture.create(&["alice", "bobby", "carol"]);
     let head = fixture.save("guild.sth");
@@ -103,7 +110,7 @@ async fn log_that_grows_is_verified_from_a_saved_head() {
 // covers: A13
 #[tokio::test]
 async fn forked_and_shortened_logs_are_found() {
-    let fixture = Fixture::new();
+    let fixture = Fixture::start().await;
     fixture.create(&["alice", "bobby", "carol"]);
     let head = fixture.save("guild.sth");
     fixture.sql().await.execute(CUT_LOG).await;
@@ -131,7 +138,7 @@ async fn forked_and_shortened_logs_are_found() {
 // covers: A13
 #[tokio::test]
 async fn one_flipped_byte_is_found() {
-    let fixture = Fixture::new();
+    let fixture = Fixture::start().await;
     fixture.create(&["alice", "bobby"]);
     let head = fixture.save("guild.sth");
     let mut sql = fixture.sql().await;
@@ -169,7 +176,7 @@ async fn one_flipped_byte_is_found() {
 
 #[tokio::test]
 async fn changed_heads_and_other_keys_are_rejected() {
-    let fixture = Fixture::new();
+    let fixture = Fixture::start().await;
     fixture.create(&["alice"]);
     let head = fixture.save("guild.sth");
     let text = std::fs::read_to_string(&head).expect("a file");
@@ -180,7 +187,7 @@ async fn changed_heads_and_other_keys_are_rejected() {
     std::fs::write(&head, "{}").expect("written");
     let invalid = fixture.user.run(&["transparency", "verify", "--from", &head]);
     assert!(stderr(&invalid).contains("is not a saved tree head"), "{}", stderr(&invalid));
-    let other = Fixture::new();
+    let other = Fixture::start().await;
     let foreign = other.save("other.sth");
     let fault = fixture.fault(&["--from", &foreign]);
     assert!(fault.starts_with("the tree head is signed with another key: expected log "), "{fault}");
