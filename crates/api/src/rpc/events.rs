@@ -51,13 +51,13 @@ impl EventStyle {
         let device = client.instance.device();
         if message.kind == MessageKind::SealedV2 {
             let inline = self.takes_inline && message.content.len() <= MAX_INLINE_BYTES;
-            let inline = inline.then(|| MessageRow::new_v2(message, device));
+            let inline = inline.then(|| MessageRow::pulled_v2(message, device));
             let event = PeerMessageEvent::new(message, inline);
             return Some(Notification::new("event/peer.v2.message_received", event).to_text());
         }
         let view = if self.opens_v1 { PageView::All } else { PageView::WithoutSealedV1 };
         let message = for_instance(message.clone(), client, view)?;
-        let mut row = MessageRow::new(&message, device);
+        let mut row = MessageRow::pushed(&message, device);
         row.prev_peer_seq = self.is_v2.then_some(message.previous_of_sender.get());
         Some(Notification::new("event/message.received", row).to_text())
     }

@@ -47,7 +47,7 @@ pub(super) async fn pull(session: &ClientSession, params: PullParams) -> Result<
     let (after, limit) = (seq("after_seq", params.after_seq)?, PageLimit::new(params.limit));
     let page = session.app.messages.pulls.page(client, after, limit, PageView::All).await?;
     let messages: Vec<MessageRow> =
-        page.messages.iter().map(|message| MessageRow::new(message, client.instance.device())).collect();
+        page.messages.iter().map(|message| MessageRow::pulled(message, client.instance.device())).collect();
     Ok(PullResult {
         count: messages.len(),
         messages,

@@ -138,5 +138,5 @@ fn sender(scope: Option<&str>, sender: Option<&str>) -> Result<Option<Aid>, Call
 }
 
 fn rows(messages: &[InboxMessage], client: &InboxClient) -> Vec<MessageRow> {
-    messages.iter().map(|message| MessageRow::new_v2(message, client.instance.device())).collect()
+    messages.iter().map(|message| MessageRow::pulled_v2(message, client.instance.device())).collect()
 }

@@ -59,20 +59,21 @@ fn written_bytes(message: &InboxMessage) -> usize {
     // An AID is in a row up to four times.
     let aids = 2 * (message.from.to_string().len() + message.to.to_string().len());
     let content = match (&message.content, message.kind) {
-        // As a string of JSON.
+        // As JSON, and as a string of JSON.
         (MessageContent::Payload(payload), MessageKind::SealedV2) => {
-            payload.len() + payload.bytes().filter(|byte| matches!(byte, b'"' | b'\\')).count()
+            2 * payload.len() + payload.bytes().filter(|byte| matches!(byte, b'"' | b'\\')).count()
         }
-        // The ids of the recalled messages are there twice.
-        (MessageContent::Payload(payload), MessageKind::Recall) => 2 * payload.len(),
+        // The ids of the recalled messages are there three times.
+        (MessageContent::Payload(payload), MessageKind::Recall) => 3 * payload.len(),
+        // In the place of each version.
         (
             MessageContent::Payload(payload),
             MessageKind::Plain
             | MessageKind::SealedV1
             | MessageKind::SealedV1Copies
             | MessageKind::SealedV1SelfCopies,
-        ) => payload.len(),
-        (MessageContent::Recalled, _) => 2 * message.id.as_str().len(),
+        ) => 2 * payload.len(),
+        (MessageContent::Recalled, _) => 3 * message.id.as_str().len(),
     };
     ROW_BYTES + aids + message.id.as_str().len() + message.envelope_type.len() + content
 }

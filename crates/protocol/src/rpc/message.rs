@@ -72,7 +72,7 @@ pub struct PullResult {
     pub ephemeral_dropped_count: u64,
 }
 
-/// A message, as a client of the first or second version reads it.
+/// A message, with the members that clients of both versions read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct MessageRow {
     pub message_id: String,
@@ -102,10 +102,11 @@ pub struct MessageRow {
     /// `outbound_sync`: a copy of a message that another device of this AID has sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub direction: Option<String>,
-    /// `v1` or `v2`; in pages of `message.v2.pull` alone.
+    /// `v2` for sealed messages of the second version, else `v1`; in pages alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// The envelope of a sealed message of the second version, as JSON.
+    /// The envelope of a sealed message of the second version, as JSON. In pages of `message.pull` it is the payload too, and large
+    /// ones are the payload alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub envelope_json: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -115,7 +116,7 @@ pub struct MessageRow {
     pub prev_peer_seq: Option<i64>,
 }
 
-/// The payload of a message that is not sealed, for clients of the second version.
+/// The payload again, in the place where clients of the second version read it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct LegacyPayload {
     #[schema(value_type = Object)]

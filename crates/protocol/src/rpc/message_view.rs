@@ -11,10 +11,13 @@ const RECALLED: &str = "message.recalled";
 /// The type of a sealed message of the first version.
 const SEALED_V1: &str = "e2ee.encrypted";
 
+/// A sealed message up to this size is written twice for `message.pull`. As a string, a larger one can take the room of a frame.
+const MAX_REPEATED_BYTES: usize = 64 * 1024;
+
 impl MessageRow {
-    /// Writes a message for `message.pull` and `event/message.received`. `device` is the one that reads it.
+    /// Writes a message for `event/message.received`. `device` is the one that reads it.
     #[must_use]
-    pub fn new(message: &InboxMessage, device: &str) -> Self {
+    pub fn pushed(message: &InboxMessage, device: &str) -> Self {
         let is_copy = matches!(message.kind, MessageKind::SealedV1Copies | MessageKind::SealedV1SelfCopies);
         let timestamp = message.sent_at.as_millisecond();
         let recalled = recalled_ids(message);
@@ -49,27 +52,28 @@ impl MessageRow {
         }
     }
 
-    /// Writes a message for `message.v2.pull`.
+    /// Writes a message for `message.pull`, with the members that clients of each version read.
     #[must_use]
-    pub fn new_v2(message: &InboxMessage, device: &str) -> Self {
-        let row = Self::new(message, device);
-        let (version, envelope_json, payload, legacy_v1) = match (&message.content, row.payload) {
-            (MessageContent::Payload(envelope), _) if message.kind == MessageKind::SealedV2 => {
-                ("v2", Some(envelope.clone()), None, None)
-            }
-            (_, payload) => {
-                let legacy = payload.map(|payload| LegacyPayload { payload, to: row.to.clone() });
-                ("v1", None, None, legacy)
-            }
-        };
-        Self {
-            version: Some(version.to_owned()),
-            envelope_json,
-            payload,
-            legacy_v1,
-            prev_peer_seq: Some(message.previous_of_sender.get()),
-            ..row
+    pub fn pulled(message: &InboxMessage, device: &str) -> Self {
+        let row = Self::pushed(message, device);
+        if let Some(envelope) = sealed_v2(message) {
+            let is_repeated = envelope.len() <= MAX_REPEATED_BYTES;
+            let envelope_json = is_repeated.then(|| envelope.to_owned());
+            return Self { version: Some("v2".to_owned()), envelope_json, ..row };
         }
+        let legacy = |payload| LegacyPayload { payload, to: row.to.clone() };
+        let legacy_v1 = row.payload.clone().map(legacy);
+        Self { version: Some("v1".to_owned()), legacy_v1, ..row }
+    }
+
+    /// Writes a message for `message.v2.pull`. Its clients do not accept a sealed message that has a payload too.
+    #[must_use]
+    pub fn pulled_v2(message: &InboxMessage, device: &str) -> Self {
+        let row = Self::pulled(message, device);
+        let envelope_json = sealed_v2(message).map(str::to_owned);
+        let payload = row.payload.filter(|_| envelope_json.is_none());
+        let prev_peer_seq = Some(message.previous_of_sender.get());
+        Self { payload, envelope_json, prev_peer_seq, ..row }
     }
 }
 
@@ -101,6 +105,14 @@ impl RecalledEvent {
             timestamp: message.sent_at.as_millisecond(),
             seq: message.seq.get(),
         })
+    }
+}
+
+/// Returns the envelope of a sealed message of the second version.
+fn sealed_v2(message: &InboxMessage) -> Option<&str> {
+    match &message.content {
+        MessageContent::Payload(envelope) => (message.kind == MessageKind::SealedV2).then_some(envelope),
+        MessageContent::Recalled => None,
     }
 }
 
@@ -161,30 +173,54 @@ mod tests {
             "to": "bobby.guild.example", "timestamp": 1_700_000_000_123_i64, "t_server": 1_700_000_000_123_i64,
             "type": "", "delivery_mode": "fanout", "encrypted": false, "payload": text,
         });
-        assert_eq!(json!(MessageRow::new(&message, "d")), row);
-        let mut v2 = row;
-        v2["version"] = "v1".into();
-        v2["legacy_v1"] = json!({ "payload": text, "to": "bobby.guild.example" });
-        v2["prev_peer_seq"] = 5.into();
-        v2.as_object_mut().expect("an object").remove("payload");
-        assert_eq!(json!(MessageRow::new_v2(&message, "d")), v2);
+        assert_eq!(json!(MessageRow::pushed(&message, "d")), row);
+        let mut pulled = row;
+        pulled["version"] = "v1".into();
+        pulled["legacy_v1"] = json!({ "payload": text, "to": "bobby.guild.example" });
+        assert_eq!(json!(MessageRow::pulled(&message, "d")), pulled);
+        pulled["prev_peer_seq"] = 5.into();
+        assert_eq!(json!(MessageRow::pulled_v2(&message, "d")), pulled);
+    }
+
+    #[test]
+    fn message_of_the_first_version_has_its_envelope_in_the_place_of_each() {
+        let envelope = json!({ "type": SEALED_V1, "n": 1 });
+        let message = message(MessageKind::SealedV1, payload_of(&envelope));
+        let row = MessageRow::pulled(&message, "d");
+        assert_eq!((row.version.as_deref(), row.encrypted), (Some("v1"), true));
+        assert_eq!(row.payload.as_ref(), Some(&envelope));
+        assert_eq!(row.legacy_v1, Some(LegacyPayload { payload: envelope, to: row.to }));
     }
 
     #[test]
     fn sealed_message_of_the_second_version_is_a_string_for_its_clients() {
         let envelope = json!({ "type": "e2ee.p2p_encrypted", "n": 1 });
         let message = message(MessageKind::SealedV2, payload_of(&envelope));
-        let row = MessageRow::new_v2(&message, "d");
+        let row = MessageRow::pulled_v2(&message, "d");
         assert_eq!((row.version.as_deref(), row.encrypted), (Some("v2"), true));
         assert_eq!(row.envelope_json, Some(envelope.to_string()));
-        assert_eq!((row.payload, row.legacy_v1), (None, None));
+        assert_eq!((row.payload.as_ref(), row.legacy_v1.as_ref()), (None, None));
+        let pulled = MessageRow { payload: Some(envelope), prev_peer_seq: None, ..row };
+        assert_eq!(MessageRow::pulled(&message, "d"), pulled, "a client of both versions reads the payload");
+    }
+
+    #[test]
+    fn large_sealed_message_is_written_once() {
+        let envelope = json!({ "type": "e2ee.p2p_encrypted", "ciphertext": "x".repeat(MAX_REPEATED_BYTES) });
+        let message = message(MessageKind::SealedV2, payload_of(&envelope));
+        let row = MessageRow::pulled(&message, "d");
+        assert_eq!(
+            (row.version.as_deref(), row.envelope_json, row.payload),
+            (Some("v2"), None, Some(envelope))
+        );
+        assert!(MessageRow::pulled_v2(&message, "d").envelope_json.is_some());
     }
 
     #[test]
     fn recalled_message_keeps_its_place_and_no_content() {
         for kind in [MessageKind::Plain, MessageKind::SealedV1, MessageKind::SealedV2] {
             let message = message(kind, MessageContent::Recalled);
-            let row = MessageRow::new(&message, "d");
+            let row = MessageRow::pushed(&message, "d");
             assert_eq!((row.seq, row.envelope_type.as_str(), row.encrypted), (7, RECALLED, false));
             assert_eq!(row.payload, Some(json!({ "type": RECALLED, "message_ids": ["m-1"] })));
             assert_eq!(row.message_ids, Some(vec!["m-1".to_owned()]));
@@ -196,7 +232,7 @@ mod tests {
     fn notice_of_a_recall_names_the_messages() {
         let notice = json!({ "type": RECALLED, "message_ids": ["a", "b"] });
         let message = message(MessageKind::Recall, payload_of(&notice));
-        assert_eq!(MessageRow::new(&message, "d").payload, Some(notice));
+        assert_eq!(MessageRow::pushed(&message, "d").payload, Some(notice));
         let event = RecalledEvent::new(&message).expect("an event");
         assert_eq!((event.message_ids, event.seq), (vec!["a".to_owned(), "b".to_owned()], 7));
     }
@@ -204,10 +240,11 @@ mod tests {
     #[test]
     fn copies_name_their_device_and_direction() {
         let envelope = json!({ "type": "e2ee.encrypted" });
-        let copy = MessageRow::new(&message(MessageKind::SealedV1Copies, payload_of(&envelope)), "phone");
+        let copy = MessageRow::pushed(&message(MessageKind::SealedV1Copies, payload_of(&envelope)), "phone");
         assert_eq!((copy.device_id.as_deref(), copy.direction), (Some("phone"), None));
         assert_eq!((copy.envelope_type.as_str(), copy.encrypted), (SEALED_V1, true));
-        let own = MessageRow::new(&message(MessageKind::SealedV1SelfCopies, payload_of(&envelope)), "phone");
+        let own =
+            MessageRow::pushed(&message(MessageKind::SealedV1SelfCopies, payload_of(&envelope)), "phone");
         assert_eq!(own.direction.as_deref(), Some("outbound_sync"));
     }
 
@@ -221,7 +258,8 @@ mod tests {
         let text = |bytes: usize| json!({ "text": "x".repeat(bytes) });
         for (kind, payload) in [
             (MessageKind::Plain, text(4_400)),
-            (MessageKind::Plain, text(400_000)),
+            (MessageKind::Plain, text(430_000)),
+            (MessageKind::SealedV1, text(430_000)),
             (MessageKind::SealedV2, quotes),
             (MessageKind::SealedV2, text(0)),
             (MessageKind::Recall, notice),
@@ -237,7 +275,7 @@ mod tests {
             };
             let mut page = vec![longest; usize::try_from(MAX_PAGE).expect("small")];
             fit_page(&mut page);
-            for write in [MessageRow::new, MessageRow::new_v2] {
+            for write in [MessageRow::pulled, MessageRow::pulled_v2] {
                 let rows: Vec<MessageRow> = page.iter().map(|message| write(message, "device")).collect();
                 let bytes = json!(rows).to_string().len();
                 assert!(bytes < 1024 * 1024 - 1024, "{} messages of {kind:?}: {bytes} bytes", rows.len());
