@@ -189,7 +189,7 @@ async fn wrong_sends_are_refused_each_with_its_error() {
         (
             json!({ "to": "nobody.guild.example", "payload": {} }),
             -32050,
-            "no AID of this name is registered here",
+            "no AID nobody.guild.example is registered here",
         ),
         (
             json!({ "to": "bobby.other.example", "payload": {} }),

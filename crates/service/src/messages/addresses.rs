@@ -39,7 +39,8 @@ impl Addresses {
         if let Some(known) = self.lock().get(aid).copied() {
             return Ok(known);
         }
-        let found = inboxes::find_or_create(&self.store, aid).await?.ok_or(MessageError::UnknownAid)?;
+        let found = inboxes::find_or_create(&self.store, aid).await?;
+        let found = found.ok_or_else(|| MessageError::UnknownAid(aid.clone()))?;
         let mut known = self.lock();
         if known.len() >= MAX_REMEMBERED {
             known.clear();

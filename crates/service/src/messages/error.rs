@@ -1,5 +1,6 @@
 //! Why a request about messages fails.
 
+use guildhall_domain::identity::Aid;
 use guildhall_domain::messages::keys::InvalidKeyText;
 use guildhall_domain::messages::{InvalidPayload, MAX_RECALLED};
 use guildhall_domain::{Failure, FailureKind};
@@ -8,8 +9,8 @@ use guildhall_identity::e2ee::{EnvelopeError, PrekeyError};
 /// An error of a message. None holds content.
 #[derive(Debug, thiserror::Error)]
 pub enum MessageError {
-    #[error("no AID of this name is registered here")]
-    UnknownAid,
+    #[error("no AID {0} is registered here")]
+    UnknownAid(Aid),
     #[error("the AID belongs to another issuer: this server does not relay messages to other issuers")]
     OtherIssuer,
     #[error(transparent)]
@@ -44,7 +45,7 @@ impl MessageError {
     /// Returns what a caller may know.
     pub(crate) fn failure(&self) -> Failure {
         let kind = match self {
-            Self::UnknownAid => FailureKind::NotFound,
+            Self::UnknownAid(_) => FailureKind::NotFound,
             Self::OtherIssuer => FailureKind::TenantPolicyDenied,
             Self::Payload(InvalidPayload::TooLarge) => FailureKind::PayloadTooLarge,
             Self::Payload(InvalidPayload::NotSealed | InvalidPayload::Number | InvalidPayload::Copies(_))

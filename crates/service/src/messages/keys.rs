@@ -150,7 +150,8 @@ impl Keys {
 
     /// Returns the newest certificate of an AID.
     pub(crate) async fn current_certificate(&self, aid: &Aid) -> Result<ParsedCertificate, ServiceError> {
-        let found = aids::find(&self.store, aid).await?.ok_or(MessageError::UnknownAid)?;
+        let found =
+            aids::find(&self.store, aid).await?.ok_or_else(|| MessageError::UnknownAid(aid.clone()))?;
         let parsed = ParsedCertificate::from_der(&found.certificate.der);
         Ok(parsed.map_err(crate::identity::error::AidLoginError::from)?)
     }
@@ -241,7 +242,8 @@ impl Keys {
     }
 
     async fn current_key(&self, aid: &Aid) -> Result<CurrentKey, ServiceError> {
-        let found = aids::find(&self.store, aid).await?.ok_or(MessageError::UnknownAid)?;
+        let found =
+            aids::find(&self.store, aid).await?.ok_or_else(|| MessageError::UnknownAid(aid.clone()))?;
         let parsed = ParsedCertificate::from_der(&found.certificate.der);
         let key = parsed.map_err(crate::identity::error::AidLoginError::from)?.public_key;
         Ok(CurrentKey { certificate: found.certificate, key })

@@ -120,7 +120,7 @@ impl Presence {
         for aid in aids.iter().filter(|aid| addresses.is_local(aid)) {
             match addresses.inbox_of(aid).await {
                 Ok(inbox) => drop(inboxes.insert(inbox, aid.clone())),
-                Err(ServiceError::Message(MessageError::UnknownAid)) => {}
+                Err(ServiceError::Message(MessageError::UnknownAid(_))) => {}
                 Err(error) => return Err(error),
             }
         }
