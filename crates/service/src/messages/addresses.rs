@@ -27,7 +27,7 @@ impl Addresses {
     }
 
     /// Returns whether an AID is one of this issuer, registered or not.
-    pub(super) fn is_local(&self, aid: &Aid) -> bool {
+    fn is_local(&self, aid: &Aid) -> bool {
         self.issuer.as_deref() == Some(aid.issuer())
     }
 
@@ -36,17 +36,25 @@ impl Addresses {
         if !self.is_local(aid) {
             return Err(MessageError::OtherIssuer.into());
         }
-        if let Some(known) = self.lock().get(aid).copied() {
-            return Ok(known);
+        let found = self.find(aid).await?;
+        Ok(found.ok_or_else(|| MessageError::UnknownAid(aid.clone()))?)
+    }
+
+    /// Returns the inbox of an AID; none where no AID of this name is registered here.
+    pub(super) async fn find(&self, aid: &Aid) -> Result<Option<InboxId>, ServiceError> {
+        if !self.is_local(aid) {
+            return Ok(None);
         }
-        let found = inboxes::find_or_create(&self.store, aid).await?;
-        let found = found.ok_or_else(|| MessageError::UnknownAid(aid.clone()))?;
+        if let Some(known) = self.lock().get(aid).copied() {
+            return Ok(Some(known));
+        }
+        let Some(found) = inboxes::find_or_create(&self.store, aid).await? else { return Ok(None) };
         let mut known = self.lock();
         if known.len() >= MAX_REMEMBERED {
             known.clear();
         }
         known.insert(aid.clone(), found);
-        Ok(found)
+        Ok(Some(found))
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Aid, InboxId>> {

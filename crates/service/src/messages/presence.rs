@@ -117,11 +117,9 @@ impl Presence {
         aids: &BTreeSet<Aid>,
     ) -> Result<BTreeSet<Aid>, ServiceError> {
         let mut inboxes = HashMap::new();
-        for aid in aids.iter().filter(|aid| addresses.is_local(aid)) {
-            match addresses.inbox_of(aid).await {
-                Ok(inbox) => drop(inboxes.insert(inbox, aid.clone())),
-                Err(ServiceError::Message(MessageError::UnknownAid(_))) => {}
-                Err(error) => return Err(error),
+        for aid in aids {
+            if let Some(inbox) = addresses.find(aid).await? {
+                inboxes.insert(inbox, aid.clone());
             }
         }
         let asked: Vec<InboxId> = inboxes.keys().copied().collect();

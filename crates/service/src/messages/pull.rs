@@ -40,6 +40,19 @@ pub struct PeerPage {
     pub ack_seq: InboxSeq,
 }
 
+impl PeerPage {
+    /// Returns the page of a sender that has sent nothing.
+    fn empty(after: InboxSeq) -> Self {
+        let position = PeerPosition { after, floor: InboxSeq::ZERO, head: InboxSeq::ZERO };
+        Self {
+            messages: Vec::new(),
+            coverage: peer_coverage(position, None, false),
+            floor: InboxSeq::ZERO,
+            ack_seq: InboxSeq::ZERO,
+        }
+    }
+}
+
 /// Reads inboxes. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Pulls {
@@ -101,7 +114,8 @@ impl Pulls {
         Ok(!inbox_messages::page(&self.store, &query).await?.is_empty())
     }
 
-    /// Reads the durable messages of one sender after a seq.
+    /// Reads the durable messages of one sender after a seq. The page of an AID that is not registered here is empty: it has sent
+    /// nothing.
     pub async fn page_of_sender(
         &self,
         client: &InboxClient,
@@ -109,7 +123,7 @@ impl Pulls {
         after: InboxSeq,
         limit: PageLimit,
     ) -> Result<PeerPage, ServiceError> {
-        let sender = self.addresses.inbox_of(sender).await?;
+        let Some(sender) = self.addresses.find(sender).await? else { return Ok(PeerPage::empty(after)) };
         // Before the page: a message that is stored in between is in the page, and the coverage takes it in.
         let (head, oldest) = inbox_senders::find(&self.store, client.inbox, sender).await?;
         let floor = oldest.map_or(head, InboxSeq::previous);

@@ -141,6 +141,19 @@ async fn pages_of_one_sender_prove_what_they_cover() {
     assert_eq!((&left[0]["sender_aid"], &left[0]["server_ack_seq"]), (&json!(carol.aid), &json!(0)));
 }
 
+// covers: A4
+#[tokio::test]
+async fn page_of_a_sender_that_does_not_exist_is_empty() {
+    let mut pair = Pair::start().await;
+    pair.send("of somebody else").await;
+    for sender in ["nobody.guild.example", "bobby.other.example"] {
+        let params = json!({ "cursor_scope": "peer", "sender_aid": sender, "after_seq": 7, "limit": 10 });
+        let page = pair.receiver.call("message.v2.pull", params).await.expect("a page");
+        assert_eq!(assert_proof(&page, 7, 10), (7, false));
+        assert_eq!((&page["sender_aid"], &page["messages"]), (&json!(sender), &json!([])));
+    }
+}
+
 // covers: A3, A4
 #[tokio::test]
 async fn expired_messages_are_gone_and_their_seqs_are_not_used_again() {
