@@ -49,6 +49,9 @@ impl EventStyle {
             return Some(Notification::new("event/message.recalled", recalled).to_text());
         }
         let device = client.instance.device();
+        if !message.is_sealed_for(&client.aid, device) {
+            return None;
+        }
         if message.kind == MessageKind::SealedV2 {
             let inline = self.takes_inline && message.content.len() <= MAX_INLINE_BYTES;
             let inline = inline.then(|| MessageRow::pulled_v2(message, device));

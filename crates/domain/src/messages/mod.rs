@@ -6,6 +6,7 @@ mod hosted_agent;
 mod inbox;
 pub mod keys;
 mod payload;
+mod readers;
 mod recall;
 mod view;
 
@@ -17,5 +18,6 @@ pub use inbox::{
     SenderState,
 };
 pub use payload::{DeviceCopies, InvalidPayload, MAX_PAYLOAD_BYTES, SentPayload};
+pub use readers::SealedReaders;
 pub use recall::{MAX_RECALLED, RECALL_WINDOW, RecallError, SentMessageState, check_recall};
 pub use view::{MAX_PAGE, MAX_PAGE_BYTES, PageLimit, PageView, fit_page};

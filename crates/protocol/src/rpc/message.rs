@@ -61,7 +61,7 @@ pub struct PullResult {
     /// In the order of `seq`.
     pub messages: Vec<MessageRow>,
     pub count: usize,
-    /// Continue after this one. Messages for other devices are counted, but not returned.
+    /// Continue after this one. Messages that this device cannot open are counted, but not returned.
     pub latest_seq: i64,
     pub has_more: bool,
     /// How far this client has confirmed.

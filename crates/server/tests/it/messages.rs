@@ -3,6 +3,7 @@
 mod agents;
 mod backlog;
 mod cursors;
+mod devices;
 mod modes;
 mod outages;
 mod recall_window;

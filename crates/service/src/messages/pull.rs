@@ -138,6 +138,8 @@ impl Pulls {
         fit_page(&mut messages);
         let last = messages.last().map(|message| message.seq);
         let is_cut = last.is_some_and(|last| last < head);
+        // Covered, and left out: one row that its reader cannot open stops the reader for good.
+        messages.retain(|message| message.is_sealed_for(&client.aid, client.instance.device()));
         let coverage = peer_coverage(PeerPosition { after, floor, head }, last, is_cut);
         let ack_seq = inbox_cursors::find(&self.store, client.inbox, &client.instance, Some(sender)).await?;
         Ok(PeerPage { messages, coverage, floor, ack_seq })
@@ -147,6 +149,9 @@ impl Pulls {
 /// Returns a message as one instance gets it; none where there is nothing for it.
 #[must_use]
 pub fn for_instance(mut message: InboxMessage, client: &InboxClient, view: PageView) -> Option<InboxMessage> {
+    if !message.is_sealed_for(&client.aid, client.instance.device()) {
+        return None;
+    }
     match (message.kind, view) {
         (MessageKind::Plain | MessageKind::SealedV2 | MessageKind::Recall, _) => {}
         (MessageKind::SealedV1, PageView::All) => {}

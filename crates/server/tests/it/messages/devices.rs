@@ -1,0 +1,89 @@
+//! Sealed messages of recipients and senders with several devices.
+
+use guildhall_identity::e2ee::v2::{Role, V2Message, V2Recipient};
+use guildhall_identity::e2ee::{ExactJson, SignedSpk};
+use guildhall_identity::pki::{Curve, EcKey, P256PublicKey};
+use serde_json::{Value, json};
+
+use super::{pull, seqs};
+use crate::support::aun_client::{AunIdentity, AunSocket};
+use crate::support::gateway::Gateway;
+
+/// A connected device that has published a key.
+struct SealingDevice<'a> {
+    owner: &'a AunIdentity,
+    name: &'static str,
+    key: P256PublicKey,
+    socket: AunSocket,
+}
+
+impl<'a> SealingDevice<'a> {
+    async fn connect(gateway: &Gateway, owner: &'a AunIdentity, name: &'static str) -> Self {
+        let capabilities = json!({ "supported_p2p_e2ee": ["e2ee_v2"], "inline_realtime_payload_v1": true });
+        let device = json!({ "device": { "id": name, "type": "sdk" }, "capabilities": capabilities });
+        let mut socket = owner.connected_with(gateway.cluster.first.address, device).await;
+        let key = P256PublicKey::of(&EcKey::generate(Curve::P256).expect("a key")).expect("a public key");
+        let spk = SignedSpk::sign(&key, 1_700_000_000, &owner.key).expect("signed");
+        let params = json!({
+            "spk_id": spk.spk_id, "spk_pk": spk.spk_pk, "spk_signature": spk.spk_signature,
+            "spk_timestamp": spk.spk_timestamp,
+        });
+        socket.call("message.v2.put_peer_pk", params).await.expect("stored");
+        Self { owner, name, key, socket }
+    }
+
+    fn as_reader(&self, role: Role) -> V2Recipient {
+        V2Recipient {
+            aid: self.owner.aid.clone(),
+            device_id: self.name.to_owned(),
+            role,
+            identity_key: P256PublicKey::of(&self.owner.key).expect("a public key"),
+            spk: Some(self.key.clone()),
+        }
+    }
+
+    /// Sends a message that is sealed for these readers.
+    async fn send(&mut self, to: &AunIdentity, id: &str, readers: &[V2Recipient]) -> Result<Value, Value> {
+        let message = V2Message {
+            from: &self.owner.aid,
+            from_device: self.name,
+            to: &to.aid,
+            message_id: id,
+            timestamp_ms: 1_700_000_000_000,
+            payload: &ExactJson::parse_object(r#"{"type":"text","text":"secret"}"#).expect("an object"),
+        };
+        let envelope = message.seal(&self.owner.key, readers).expect("sealed").to_text();
+        let envelope: Value = serde_json::from_str(&envelope).expect("JSON");
+        let params = json!({ "to": to.aid, "message_id": id, "payload": envelope });
+        self.socket.call("message.send", params).await
+    }
+
+    async fn page_of(&mut self, sender: &AunIdentity) -> Value {
+        let params = json!({ "cursor_scope": "peer", "sender_aid": sender.aid, "limit": 10 });
+        self.socket.call("message.v2.pull", params).await.expect("a page")
+    }
+}
+
+// covers: A24
+#[tokio::test]
+async fn message_sealed_before_a_device_was_known_is_not_for_it() {
+    let gateway = Gateway::start().await;
+    let (alice, bobby) = (gateway.register("alice").await, gateway.register("bobby").await);
+    let mut laptop = SealingDevice::connect(&gateway, &alice, "laptop").await;
+    let mut phone = SealingDevice::connect(&gateway, &bobby, "phone").await;
+    let early = [phone.as_reader(Role::Peer)];
+    laptop.send(&bobby, "m-1", &early).await.expect("sent");
+    let mut tablet = SealingDevice::connect(&gateway, &bobby, "tablet").await;
+    let both = [phone.as_reader(Role::Peer), tablet.as_reader(Role::Peer)];
+    laptop.send(&bobby, "m-2", &both).await.expect("sent");
+    for (device, expected) in [(&mut phone, vec![1, 2]), (&mut tablet, vec![2])] {
+        let page = device.page_of(&alice).await;
+        assert_eq!(seqs(&page), expected, "{}", device.name);
+        assert_eq!((&page["covered_through_seq"], &page["has_more"]), (&json!(2), &json!(false)));
+        assert_eq!(seqs(&pull(&mut device.socket, 0).await), expected, "{}", device.name);
+        for seq in expected {
+            let (method, event) = device.socket.next_event().await;
+            assert_eq!((method.as_str(), &event["seq"]), ("event/peer.v2.message_received", &json!(seq)));
+        }
+    }
+}
