@@ -76,7 +76,7 @@ failure_table! {
     SignInRefused: "sign-in-refused", 403, -32064, AfterChange, "The sign-in through the identity provider was refused";
     Conflict: "conflict", 409, -32058, AfterChange, "The request conflicts with the current state";
     IdempotencyConflict: "idempotency-conflict", 409, -32059, Never, "The idempotency key was used for another request";
-    StaleKeys: "stale-keys", 409, -33011, AfterChange, "The message is sealed for keys that the recipient's devices no longer have";
+    StaleKeys: "stale-keys", 409, -33011, AfterChange, "The message is not sealed for the present keys of the recipient's devices";
     NotFound: "not-found", 404, -32050, Never, "No such object, or you have no access to it";
     PayloadTooLarge: "payload-too-large", 413, -32051, AfterChange, "The request body is larger than this server accepts";
     NotReady: "not-ready", 503, -32055, Later, "The server is not ready to accept work";

@@ -22,9 +22,10 @@ use crate::edge::input::parse;
 const MAX_AIDS: usize = 100;
 
 pub(super) async fn send(session: &ClientSession, params: SendParams) -> Result<SendResult, CallError> {
-    let SendParams { to, payload, envelope_type, encrypted, message_id, delivery_mode } = params;
+    let SendParams { to, device_id, payload, envelope_type, encrypted, message_id, delivery_mode } = params;
     let request = MessageRequest {
         to: parse("to", &to)?,
+        device: device_id,
         id: message_id.map(|id| parse("message_id", &id)).transpose()?,
         payload: SentPayload::parse(payload, &envelope_type, encrypted)
             .map_err(|error| ServiceError::from(MessageError::from(error)))?,

@@ -31,6 +31,10 @@ pub enum EnvelopeError {
         /// The number of the row or copy, from 0.
         row: usize,
     },
+    #[error(
+        "the sealed message is not for every device of the recipient: get the keys of the recipient again"
+    )]
+    MissingDevice,
     #[error("the digest of the recipients does not match them")]
     Digest,
     #[error("the sealed message was signed with another certificate than the one of its sender")]

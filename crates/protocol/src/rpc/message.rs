@@ -13,6 +13,9 @@ pub struct SendParams {
     /// The AID of the recipient.
     #[schema(example = "bobby.guild.example")]
     pub to: String,
+    /// The one device of the recipient that a message is sealed for, second version of end-to-end encryption. By default, all.
+    #[serde(default)]
+    pub device_id: Option<String>,
     /// Any JSON object. Its `type` is for the application, except for sealed messages.
     #[schema(value_type = Object)]
     pub payload: Map<String, Value>,

@@ -147,6 +147,7 @@ impl Messenger {
     ) -> Result<SentMessage, MessengerError> {
         let params = SendParams {
             to: message.to.to_string(),
+            device_id: None,
             payload: sealed.payload,
             envelope_type: sealed.envelope_type.to_owned(),
             encrypted: sealed.seal != SealKind::NotSealed,

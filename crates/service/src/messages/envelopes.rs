@@ -35,6 +35,8 @@ pub(super) struct Expected<'a> {
     pub(super) message_id: Option<&'a MessageId>,
     pub(super) recipient_key: &'a P256PublicKey,
     pub(super) recipient_keys: &'a [SignedPrekey],
+    /// The one device of the recipient that the message is for; none for all.
+    pub(super) recipient_device: Option<&'a str>,
     /// Those that the envelope names.
     pub(super) recipient_certificates: &'a [CertificateFingerprint],
 }
@@ -158,6 +160,7 @@ fn check_v2(envelope: &V2Envelope, expected: &Expected<'_>) -> Result<(), Envelo
                 identity_key: expected.recipient_key,
                 devices: &recipient,
             },
+            recipient_device: expected.recipient_device,
             own: KnownAid { aid: expected.from, identity_key: expected.own_key, devices: &own },
         },
     )

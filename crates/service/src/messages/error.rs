@@ -34,7 +34,7 @@ pub enum MessageError {
     #[error("the recipient's devices cannot open messages of this version of end-to-end encryption: {0}")]
     NoKeyOfVersion(&'static str),
     #[error(
-        "the message is sealed for keys that the recipient's devices do not have: get their keys again, and seal it again"
+        "the message is not sealed for the present keys of the recipient's devices: get their keys again, and seal it again"
     )]
     StaleKeys,
     #[error("the sealed message is not accepted: {0}")]

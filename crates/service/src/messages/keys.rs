@@ -203,6 +203,7 @@ impl Keys {
             message_id: request.id.as_ref(),
             recipient_key: &current.key,
             recipient_keys: &v2,
+            recipient_device: request.device.as_deref(),
             recipient_certificates: &known,
         };
         envelope.check(&expected).map_err(envelope_error)?;
@@ -262,7 +263,7 @@ fn check_signed_prekey(identity: &P256PublicKey, key: &SignedPrekey) -> Result<(
 }
 
 fn envelope_error(error: EnvelopeError) -> MessageError {
-    if matches!(error, EnvelopeError::UnknownRecipient { .. }) {
+    if matches!(error, EnvelopeError::UnknownRecipient { .. } | EnvelopeError::MissingDevice) {
         MessageError::StaleKeys
     } else {
         MessageError::Envelope(error)

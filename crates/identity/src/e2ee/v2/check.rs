@@ -31,6 +31,8 @@ pub struct V2Expected<'a> {
     /// The one beside the envelope. Older clients send none there.
     pub message_id: Option<&'a str>,
     pub recipient: KnownAid<'a>,
+    /// The one device of the recipient that the message is for; none for all.
+    pub recipient_device: Option<&'a str>,
     /// The sender's own devices, which may get a copy.
     pub own: KnownAid<'a>,
 }
@@ -64,7 +66,22 @@ fn check_rows(rows: &[RecipientRow], expected: &V2Expected<'_>) -> Result<(), En
     if let Some(row) = rows.iter().position(|row| !is_known(row, expected)) {
         return Err(EnvelopeError::UnknownRecipient { row });
     }
-    if rows.iter().any(|row| row.role == Role::Peer) { Ok(()) } else { Err(EnvelopeError::NoPeer) }
+    if rows.iter().all(|row| row.role != Role::Peer) {
+        return Err(EnvelopeError::NoPeer);
+    }
+    if has_all_devices(rows, expected) { Ok(()) } else { Err(EnvelopeError::MissingDevice) }
+}
+
+/// A row without a device is for every device of its AID.
+fn has_all_devices(rows: &[RecipientRow], expected: &V2Expected<'_>) -> bool {
+    let is_reader = |device: &str| {
+        let is_row = |row: &RecipientRow| row.device_id.is_empty() || row.device_id == device;
+        rows.iter().any(|row| row.role == Role::Peer && is_row(row))
+    };
+    match expected.recipient_device {
+        Some(device) => is_reader(device),
+        None => expected.recipient.devices.iter().all(|device| is_reader(device.device_id)),
+    }
 }
 
 fn is_known(row: &RecipientRow, expected: &V2Expected<'_>) -> bool {

@@ -24,7 +24,18 @@ impl Server {
     }
 
     fn check(&self, text: &str) -> Result<V2Envelope, EnvelopeError> {
-        let bobby = [KnownDevice { device_id: "dev-b", spk_ids: &[SPK_ID] }];
+        self.check_for(text, &["dev-b"], None)
+    }
+
+    /// Checks a message for an AID with these devices, or for one of them.
+    fn check_for(
+        &self,
+        text: &str,
+        devices: &[&str],
+        recipient_device: Option<&str>,
+    ) -> Result<V2Envelope, EnvelopeError> {
+        let device = |device_id| KnownDevice { device_id, spk_ids: &[SPK_ID] };
+        let bobby: Vec<_> = devices.iter().copied().map(device).collect();
         let alice = [KnownDevice { device_id: "dev-a2", spk_ids: &[] }];
         let envelope = V2Envelope::parse(text)?;
         check_v2_envelope(
@@ -34,6 +45,7 @@ impl Server {
                 sender_device: "dev-a",
                 message_id: Some("m-1"),
                 recipient: KnownAid { aid: BOBBY, identity_key: &self.bobby.public_key, devices: &bobby },
+                recipient_device,
                 own: KnownAid { aid: ALICE, identity_key: &self.alice.public_key, devices: &alice },
             },
         )?;
@@ -49,6 +61,23 @@ fn messages_that_official_clients_open_are_accepted() {
         assert_eq!(Ok(&checked), V2Envelope::parse(&text).as_ref());
         let written: Value = serde_json::from_str(&checked.to_text()).expect("JSON");
         assert_eq!(written, envelope(name));
+    }
+}
+
+#[test]
+fn message_that_leaves_out_a_device_is_refused() {
+    let server = Server::new();
+    for (name, expected) in [
+        ("v2_3dh_device", Err(EnvelopeError::MissingDevice)),
+        ("v2_1dh_device", Err(EnvelopeError::MissingDevice)),
+        // Its row is for every device.
+        ("v2_1dh_aid", Ok(())),
+    ] {
+        let text = envelope(name).to_string();
+        let check = |device| server.check_for(&text, &["dev-b", "dev-b2"], device).map(drop);
+        assert_eq!(check(None), expected, "{name}");
+        assert_eq!(check(Some("dev-b")), Ok(()), "{name}");
+        assert_eq!(check(Some("dev-b2")), expected, "{name}");
     }
 }
 

@@ -44,6 +44,12 @@ impl<'a> SealingDevice<'a> {
 
     /// Sends a message that is sealed for these readers.
     async fn send(&mut self, to: &AunIdentity, id: &str, readers: &[V2Recipient]) -> Result<Value, Value> {
+        let params = self.seal(to, id, readers);
+        self.socket.call("message.send", params).await
+    }
+
+    /// Returns the parameters of a message that is sealed for these readers.
+    fn seal(&self, to: &AunIdentity, id: &str, readers: &[V2Recipient]) -> Value {
         let message = V2Message {
             from: &self.owner.aid,
             from_device: self.name,
@@ -54,8 +60,7 @@ impl<'a> SealingDevice<'a> {
         };
         let envelope = message.seal(&self.owner.key, readers).expect("sealed").to_text();
         let envelope: Value = serde_json::from_str(&envelope).expect("JSON");
-        let params = json!({ "to": to.aid, "message_id": id, "payload": envelope });
-        self.socket.call("message.send", params).await
+        json!({ "to": to.aid, "message_id": id, "payload": envelope })
     }
 
     async fn page_of(&mut self, sender: &AunIdentity) -> Value {
@@ -86,4 +91,25 @@ async fn message_sealed_before_a_device_was_known_is_not_for_it() {
             assert_eq!((method.as_str(), &event["seq"]), ("event/peer.v2.message_received", &json!(seq)));
         }
     }
+}
+
+// covers: A24
+#[tokio::test]
+async fn message_that_leaves_out_a_device_of_its_recipient_is_refused() {
+    let gateway = Gateway::start().await;
+    let (alice, bobby) = (gateway.register("alice").await, gateway.register("bobby").await);
+    let mut laptop = SealingDevice::connect(&gateway, &alice, "laptop").await;
+    let phone = SealingDevice::connect(&gateway, &bobby, "phone").await;
+    let mut tablet = SealingDevice::connect(&gateway, &bobby, "tablet").await;
+    let for_phone = [phone.as_reader(Role::Peer)];
+    let refused = laptop.send(&bobby, "m-1", &for_phone).await.expect_err("refused");
+    assert_eq!((&refused["code"], &refused["data"]["failureKind"]), (&json!(-33011), &json!("stale-keys")));
+    // The sender says that it is meant for this device alone.
+    let mut params = laptop.seal(&bobby, "m-1", &for_phone);
+    params["device_id"] = "phone".into();
+    laptop.socket.call("message.send", params).await.expect("sent");
+    assert_eq!(seqs(&tablet.page_of(&alice).await), Vec::<i64>::new());
+    let both = [phone.as_reader(Role::Peer), tablet.as_reader(Role::Peer)];
+    laptop.send(&bobby, "m-2", &both).await.expect("sent");
+    assert_eq!(seqs(&tablet.page_of(&alice).await), [2]);
 }

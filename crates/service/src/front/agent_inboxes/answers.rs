@@ -69,6 +69,7 @@ impl AnswerMessages {
         let envelope_type = if kind == MessageKind::SealedV1 { ENVELOPE_TYPE } else { "" };
         let request = MessageRequest {
             to: message.to.clone(),
+            device: None,
             id: Some(message.id.clone()),
             payload,
             envelope_type: envelope_type.to_owned(),

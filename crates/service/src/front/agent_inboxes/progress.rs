@@ -106,6 +106,7 @@ impl AnswerMessages {
         let payload = progress_payload(&turn.text, &turn.message);
         let request = MessageRequest {
             to: turn.recipient.clone(),
+            device: None,
             id: None,
             payload: SentPayload::Plain(payload.to_string()),
             envelope_type: String::new(),
