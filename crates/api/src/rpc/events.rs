@@ -52,7 +52,7 @@ impl EventStyle {
         if !message.is_sealed_for(&client.aid, device) {
             return None;
         }
-        if message.kind == MessageKind::SealedV2 {
+        if matches!(message.kind, MessageKind::SealedV2 | MessageKind::SealedV2SelfCopy) {
             let inline = self.takes_inline && message.content.len() <= MAX_INLINE_BYTES;
             let inline = inline.then(|| MessageRow::pulled_v2(message, device));
             let event = PeerMessageEvent::new(message, inline);

@@ -116,6 +116,8 @@ named_enum! {
     SealedV1SelfCopies = "sealed-v1-self-copies",
     /// A sealed message of the second version.
     SealedV2 = "sealed-v2",
+    /// A sealed message of the second version in the inbox of its sender, for the sender's own other devices.
+    SealedV2SelfCopy = "sealed-v2-self-copy",
     /// A message of the sender was recalled.
     Recall = "recall",
 }
@@ -125,7 +127,11 @@ impl MessageKind {
     #[must_use]
     pub const fn is_sealed(self) -> bool {
         match self {
-            Self::SealedV1 | Self::SealedV1Copies | Self::SealedV1SelfCopies | Self::SealedV2 => true,
+            Self::SealedV1
+            | Self::SealedV1Copies
+            | Self::SealedV1SelfCopies
+            | Self::SealedV2
+            | Self::SealedV2SelfCopy => true,
             Self::Plain | Self::Recall => false,
         }
     }

@@ -9,7 +9,13 @@ use crate::identity::Aid;
 /// The rows of an envelope, as far as the server has to know them. They were checked when the message was sent.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct SealedReaders {
+    aad: SealedNames,
     recipients: Vec<Row>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+struct SealedNames {
+    from_device: String,
 }
 
 /// AID and device; the rest is the key of the message, wrapped for that device.
@@ -43,6 +49,18 @@ impl SealedReaders {
         let aid = aid.to_string();
         self.recipients.iter().any(|row| row.aid == aid && (row.device.is_empty() || row.device == device))
     }
+
+    /// Returns whether another device of the sender has a row, in a message to somebody else.
+    #[must_use]
+    pub fn includes_other_devices_of(&self, sender: &Aid) -> bool {
+        let sender = sender.to_string();
+        self.recipients.iter().any(|row| row.aid == sender && row.device != self.aad.from_device)
+    }
+
+    /// Returns whether a device of the sender has a row, and is not the one that has sent the message.
+    fn is_copy_for(&self, sender: &Aid, device: &str) -> bool {
+        device != self.aad.from_device && self.includes(sender, device)
+    }
 }
 
 impl InboxMessage {
@@ -54,6 +72,9 @@ impl InboxMessage {
         match self.kind {
             MessageKind::SealedV2 => {
                 SealedReaders::parse(envelope).is_none_or(|readers| readers.includes(owner, device))
+            }
+            MessageKind::SealedV2SelfCopy => {
+                SealedReaders::parse(envelope).is_none_or(|readers| readers.is_copy_for(owner, device))
             }
             MessageKind::Plain
             | MessageKind::SealedV1
@@ -112,6 +133,23 @@ mod tests {
         let readers = SealedReaders::parse(&envelope(&[row("bobby", "", "peer")])).expect("rows");
         assert!(readers.includes(&aid("bobby"), "phone") && readers.includes(&aid("bobby"), ""));
         assert!(!readers.includes(&aid("alice"), "phone"));
+    }
+
+    #[test]
+    fn copy_is_for_the_other_devices_of_the_sender() {
+        for (devices, tablet, other) in [
+            (vec!["tablet"], true, true),
+            (vec![""], true, true),
+            (vec!["laptop"], false, false),
+            (vec![], false, false),
+        ] {
+            let rows: Vec<Value> = devices.iter().map(|device| row("alice", device, "self_sync")).collect();
+            let readers = SealedReaders::parse(&envelope(&rows)).expect("rows");
+            assert_eq!(readers.is_copy_for(&aid("alice"), "tablet"), tablet, "{devices:?}");
+            assert!(!readers.is_copy_for(&aid("alice"), "laptop"), "it has sent the message");
+            assert_eq!(readers.includes_other_devices_of(&aid("alice")), other, "{devices:?}");
+            assert!(!readers.includes_other_devices_of(&aid("bobby")));
+        }
     }
 
     #[test]

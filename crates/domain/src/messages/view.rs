@@ -60,7 +60,7 @@ fn written_bytes(message: &InboxMessage) -> usize {
     let aids = 2 * (message.from.to_string().len() + message.to.to_string().len());
     let content = match (&message.content, message.kind) {
         // As JSON, and as a string of JSON.
-        (MessageContent::Payload(payload), MessageKind::SealedV2) => {
+        (MessageContent::Payload(payload), MessageKind::SealedV2 | MessageKind::SealedV2SelfCopy) => {
             2 * payload.len() + payload.bytes().filter(|byte| matches!(byte, b'"' | b'\\')).count()
         }
         // The ids of the recalled messages are there three times.

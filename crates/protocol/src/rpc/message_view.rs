@@ -19,6 +19,7 @@ impl MessageRow {
     #[must_use]
     pub fn pushed(message: &InboxMessage, device: &str) -> Self {
         let is_copy = matches!(message.kind, MessageKind::SealedV1Copies | MessageKind::SealedV1SelfCopies);
+        let is_own = matches!(message.kind, MessageKind::SealedV1SelfCopies | MessageKind::SealedV2SelfCopy);
         let timestamp = message.sent_at.as_millisecond();
         let recalled = recalled_ids(message);
         let envelope_type = match (&recalled, message.kind) {
@@ -26,9 +27,13 @@ impl MessageRow {
             (None, MessageKind::SealedV1 | MessageKind::SealedV1Copies | MessageKind::SealedV1SelfCopies) => {
                 SEALED_V1
             }
-            (None, MessageKind::Plain | MessageKind::SealedV2 | MessageKind::Recall) => {
-                &message.envelope_type
-            }
+            (
+                None,
+                MessageKind::Plain
+                | MessageKind::SealedV2
+                | MessageKind::SealedV2SelfCopy
+                | MessageKind::Recall,
+            ) => &message.envelope_type,
         };
         Self {
             message_id: message.id.to_string(),
@@ -44,7 +49,7 @@ impl MessageRow {
             payload: Some(payload(message, recalled.as_deref())),
             message_ids: recalled,
             device_id: is_copy.then(|| device.to_owned()),
-            direction: (message.kind == MessageKind::SealedV1SelfCopies).then(|| "outbound_sync".to_owned()),
+            direction: is_own.then(|| "outbound_sync".to_owned()),
             version: None,
             envelope_json: None,
             legacy_v1: None,
@@ -111,7 +116,10 @@ impl RecalledEvent {
 /// Returns the envelope of a sealed message of the second version.
 fn sealed_v2(message: &InboxMessage) -> Option<&str> {
     match &message.content {
-        MessageContent::Payload(envelope) => (message.kind == MessageKind::SealedV2).then_some(envelope),
+        MessageContent::Payload(envelope) => {
+            let is_v2 = matches!(message.kind, MessageKind::SealedV2 | MessageKind::SealedV2SelfCopy);
+            is_v2.then_some(envelope)
+        }
         MessageContent::Recalled => None,
     }
 }
@@ -246,6 +254,10 @@ mod tests {
         let own =
             MessageRow::pushed(&message(MessageKind::SealedV1SelfCopies, payload_of(&envelope)), "phone");
         assert_eq!(own.direction.as_deref(), Some("outbound_sync"));
+        let own =
+            MessageRow::pulled_v2(&message(MessageKind::SealedV2SelfCopy, payload_of(&envelope)), "phone");
+        assert_eq!((own.device_id, own.direction.as_deref()), (None, Some("outbound_sync")));
+        assert_eq!((own.version.as_deref(), own.envelope_json), (Some("v2"), Some(envelope.to_string())));
     }
 
     /// A page that is too large ends the connection of its client, each time that it asks for it.

@@ -153,7 +153,10 @@ pub fn for_instance(mut message: InboxMessage, client: &InboxClient, view: PageV
         return None;
     }
     match (message.kind, view) {
-        (MessageKind::Plain | MessageKind::SealedV2 | MessageKind::Recall, _) => {}
+        (
+            MessageKind::Plain | MessageKind::SealedV2 | MessageKind::SealedV2SelfCopy | MessageKind::Recall,
+            _,
+        ) => {}
         (MessageKind::SealedV1, PageView::All) => {}
         (MessageKind::SealedV1Copies | MessageKind::SealedV1SelfCopies, PageView::All) => {
             if let MessageContent::Payload(copies) = &message.content {

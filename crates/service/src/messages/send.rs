@@ -1,7 +1,7 @@
 //! Sends messages.
 
 use guildhall_domain::messages::{
-    DeliveryMode, InboxId, InboxSeq, MessageId, MessageKind, SentPayload, preferred_instance,
+    DeliveryMode, InboxId, InboxSeq, MessageId, MessageKind, SealedReaders, SentPayload, preferred_instance,
 };
 use guildhall_store::inbox_messages::{MessageWriter, NewMessage, SendError, StoredMessage, Target};
 use jiff::{SignedDuration, Timestamp};
@@ -114,13 +114,22 @@ impl Sends {
         id: &MessageId,
         request: &MessageRequest,
     ) -> Option<NewMessage> {
-        let SentPayload::SealedV1Copies { own, .. } = &request.payload else { return None };
-        (!own.is_empty()).then(|| NewMessage {
-            recipient: Some(recipient),
-            kind: MessageKind::SealedV1SelfCopies,
-            payload: own.to_json(),
-            ..self.message(client, client.inbox, id, request, Target::Durable)
-        })
+        let (kind, payload) = match &request.payload {
+            SentPayload::Plain(_) | SentPayload::SealedV1(_) => return None,
+            SentPayload::SealedV1Copies { own, .. } => {
+                (MessageKind::SealedV1SelfCopies, (!own.is_empty()).then(|| own.to_json())?)
+            }
+            SentPayload::SealedV2(_) if recipient == client.inbox => return None,
+            SentPayload::SealedV2(_) => {
+                let envelope = request.payload.stored();
+                SealedReaders::parse(&envelope)
+                    .filter(|readers| readers.includes_other_devices_of(&client.aid))?;
+                (MessageKind::SealedV2SelfCopy, envelope)
+            }
+        };
+        let recipient = Some(recipient);
+        let copy = self.message(client, client.inbox, id, request, Target::Durable);
+        Some(NewMessage { recipient, kind, payload, ..copy })
     }
 }
 

@@ -113,3 +113,33 @@ async fn message_that_leaves_out_a_device_of_its_recipient_is_refused() {
     laptop.send(&bobby, "m-2", &both).await.expect("sent");
     assert_eq!(seqs(&tablet.page_of(&alice).await), [2]);
 }
+
+// covers: A24
+#[tokio::test]
+async fn sealed_message_is_copied_to_the_other_devices_of_its_sender() {
+    let gateway = Gateway::start().await;
+    let (alice, bobby) = (gateway.register("alice").await, gateway.register("bobby").await);
+    let mut laptop = SealingDevice::connect(&gateway, &alice, "laptop").await;
+    let mut tablet = SealingDevice::connect(&gateway, &alice, "tablet").await;
+    let mut phone = SealingDevice::connect(&gateway, &bobby, "phone").await;
+    let readers = [phone.as_reader(Role::Peer), tablet.as_reader(Role::SelfSync)];
+    laptop.send(&bobby, "m-1", &readers).await.expect("sent");
+    let (method, event) = tablet.socket.next_event().await;
+    let expected = json!({
+        "seq": 1, "message_id": "m-1", "from_aid": alice.aid, "to": bobby.aid, "t_server": event["t_server"],
+        "prev_peer_seq": 0, "inline_message": tablet.page_of(&alice).await["messages"][0],
+    });
+    assert_eq!((method.as_str(), &event), ("event/peer.v2.message_received", &expected));
+    let copy = &event["inline_message"];
+    assert_eq!((&copy["direction"], &copy["version"]), (&json!("outbound_sync"), &json!("v2")));
+    assert_eq!(seqs(&pull(&mut tablet.socket, 0).await), [1]);
+    // Not to the device that has sent it, and the recipient has one message.
+    assert_eq!(seqs(&pull(&mut laptop.socket, 0).await), Vec::<i64>::new());
+    assert_eq!(seqs(&laptop.page_of(&alice).await), Vec::<i64>::new());
+    let received = phone.page_of(&alice).await;
+    assert_eq!((seqs(&received), received["messages"][0].get("direction")), (vec![1], None));
+    // A recall empties the copy too.
+    let recalled = laptop.socket.call("message.recall", json!({ "message_ids": ["m-1"] })).await;
+    assert_eq!(recalled.expect("recalled")["recalled"], 1);
+    assert_eq!(pull(&mut tablet.socket, 0).await["messages"][0]["type"], "message.recalled");
+}

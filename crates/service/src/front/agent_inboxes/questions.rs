@@ -180,7 +180,7 @@ fn question(message: &InboxMessage) -> Option<&str> {
         MessageKind::Plain | MessageKind::SealedV1 | MessageKind::SealedV1Copies | MessageKind::SealedV2 => {
             Some(payload)
         }
-        MessageKind::SealedV1SelfCopies | MessageKind::Recall => None,
+        MessageKind::SealedV1SelfCopies | MessageKind::SealedV2SelfCopy | MessageKind::Recall => None,
     }
 }
 

@@ -35,7 +35,10 @@ impl AnswerMessages {
             MessageKind::SealedV2 => self.open_v2(agent, message, payload).await?,
             MessageKind::SealedV1 => self.open_v1(agent, message, payload).await?,
             MessageKind::Plain => Some(payload.to_owned()),
-            MessageKind::SealedV1Copies | MessageKind::SealedV1SelfCopies | MessageKind::Recall => None,
+            MessageKind::SealedV1Copies
+            | MessageKind::SealedV1SelfCopies
+            | MessageKind::SealedV2SelfCopy
+            | MessageKind::Recall => None,
         };
         let value = opened.and_then(|text| serde_json::from_str(&text).ok());
         Ok(value.ok_or_else(|| AgentAnswer::Failure {
@@ -83,6 +86,7 @@ impl AnswerMessages {
             MessageKind::Plain
             | MessageKind::SealedV1Copies
             | MessageKind::SealedV1SelfCopies
+            | MessageKind::SealedV2SelfCopy
             | MessageKind::Recall => Ok(SentPayload::Plain(message.payload.to_string())),
         }
     }
