@@ -70,6 +70,7 @@ failure_table! {
     SignInLocked: "sign-in-locked", 429, -32057, Later, "Too many failed sign-ins for this name";
     RateLimited: "rate-limited", 429, -32062, Later, "Rate limit exceeded";
     Forbidden: "forbidden", 403, -32004, AfterChange, "Your role lacks the permission to do this";
+    InvalidSignature: "invalid-signature", 403, -32082, AfterChange, "The signature of the call is not accepted";
     HostRefused: "host-refused", 403, -32060, AfterChange, "The server does not accept this host name";
     OriginRefused: "origin-refused", 403, -32061, AfterChange, "Web pages of this origin are not allowed to call this server";
     CsrfRefused: "csrf-refused", 403, -32063, AfterChange, "The request has no valid CSRF token";

@@ -143,6 +143,7 @@ pub fn next_step_for(kind: FailureKind) -> &'static str {
             "read the run's events; send the command again when the cause is fixed"
         }
         FailureKind::ProviderAuthFailed => "set a valid key with `guildhall profiles set PROFILE`",
+        FailureKind::InvalidSignature => "set the clock of this machine, and sign the call again",
         FailureKind::StaleKeys => "get the keys of the recipient again, and seal the message again",
         FailureKind::Cancelled => "create another run in the same session",
         FailureKind::SessionStoreEvicted | FailureKind::ThreadResumeFailed => "create a new session",

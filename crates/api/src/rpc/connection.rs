@@ -124,8 +124,8 @@ impl Connection {
                 let error = invalid.to_rpc_error();
                 Outgoing::response(invalid.id, Err(error))
             }
-            Ok(Request { id, method, params }) => {
-                let outcome = dispatch(&mut self.session, &method, params).await;
+            Ok(Request { id, method, params, signed_params }) => {
+                let outcome = dispatch(&mut self.session, &method, params, signed_params.as_deref()).await;
                 Outgoing::response(id, outcome)
             }
         })

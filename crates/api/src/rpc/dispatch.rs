@@ -4,6 +4,7 @@ use guildhall_domain::FailureKind;
 use guildhall_domain::ops::rate::RateKey;
 use guildhall_protocol::rpc::{Access, Method, RpcError, RpcMethod, typed};
 use guildhall_runtime::telemetry::trace::TraceContext;
+use guildhall_service::messages::SignedCall;
 use metrics::counter;
 use serde_json::Value;
 
@@ -13,15 +14,17 @@ use super::{auth, keys, message, message_v2, meta};
 use crate::edge::body_error::part_message;
 use crate::edge::error::ApiError;
 
-/// Calls a method and returns its result, or an error with the trace id of the call.
+/// Calls a method and returns its result, or an error with the trace id of the call. `signed_params` is the text of parameters
+/// that are signed.
 pub(super) async fn dispatch(
     session: &mut ClientSession,
     name: &str,
     params: Value,
+    signed_params: Option<&str>,
 ) -> Result<Value, RpcError> {
     let Some(method) = Method::from_name(name) else { return Err(RpcError::unknown_method()) };
     let trace_id = TraceContext::from_traceparent(&tracing::Span::none(), None).trace_id();
-    let outcome = call(session, method, params).await.map_err(|error| match error {
+    let outcome = call(session, method, params, signed_params).await.map_err(|error| match error {
         CallError::Rpc(error) => *error,
         CallError::Failed(error) => {
             error.log(&trace_id, name);
@@ -41,7 +44,12 @@ macro_rules! handle {
     }};
 }
 
-async fn call(session: &mut ClientSession, method: Method, params: Value) -> Result<Value, CallError> {
+async fn call(
+    session: &mut ClientSession,
+    method: Method,
+    params: Value,
+    signed_params: Option<&str>,
+) -> Result<Value, CallError> {
     let spec = method.spec();
     let key = match (spec.access, &session.client) {
         (Access::Public, _) => RateKey::from_address(session.address),
@@ -54,6 +62,9 @@ async fn call(session: &mut ClientSession, method: Method, params: Value) -> Res
     let _permit = session.app.sockets.call_permit()?;
     if let Some(tier) = spec.tier {
         session.app.ops.rates.count(tier, key).await?;
+    }
+    if let Some(params) = signed_params {
+        session.verify_signature(SignedCall { method: spec.name, params }).await?;
     }
     match method {
         Method::CreateAid => handle!(CreateAid, auth::create_aid, session, params),

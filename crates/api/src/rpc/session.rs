@@ -15,7 +15,7 @@ use guildhall_protocol::rpc::{MAX_FRAME_BYTES, MAX_UNAUTHENTICATED_FRAME_BYTES, 
 use guildhall_service::ServiceError;
 use guildhall_service::access::authority::AuthorityWatch;
 use guildhall_service::identity::logins::connection_nonce;
-use guildhall_service::messages::{InboxClient, InboxEvent, Subscription};
+use guildhall_service::messages::{CallSigner, InboxClient, InboxEvent, SignedCall, Subscription};
 use jiff::Timestamp;
 use tokio::time::Instant;
 use tracing::debug;
@@ -81,6 +81,7 @@ pub(super) struct ConnectedClient {
     pub(super) ends_at: Option<Instant>,
     /// None for a browser session, which has no inbox.
     pub(super) inbox: Option<ConnectedInbox>,
+    signer: CallSigner,
 }
 
 /// The inbox of a connection.
@@ -133,7 +134,9 @@ impl ClientSession {
             principal = %identity.principal(), device = slot.device(), slot = slot.slot_key(),
             address = %self.address, "socket authenticated"
         );
-        self.client = Some(Box::new(ConnectedClient { identity, connected_at, watch, ends_at, inbox }));
+        let signer = CallSigner::default();
+        let client = ConnectedClient { identity, connected_at, watch, ends_at, inbox, signer };
+        self.client = Some(Box::new(client));
         Ok(())
     }
 
@@ -189,6 +192,17 @@ impl ClientSession {
         let message = "a browser session has no inbox: connect with an AID";
         let inbox = client.inbox.as_ref().ok_or_else(|| ApiError::new(FailureKind::Forbidden, message))?;
         Ok(&inbox.client)
+    }
+
+    /// Verifies the signature of a call. Without an AID there is no certificate to verify it with, and it says nothing.
+    pub(super) async fn verify_signature(&mut self, call: SignedCall<'_>) -> Result<(), ServiceError> {
+        let Some(client) = self.client.as_deref_mut() else { return Ok(()) };
+        match &client.identity {
+            ConnectedIdentity::Aid(login) => {
+                self.app.messages.signed_calls.verify(&login.aid, call, &mut client.signer).await
+            }
+            ConnectedIdentity::User(_) => Ok(()),
+        }
     }
 
     /// Opens the inbox of an AID, before the connection is authenticated with it.

@@ -1,6 +1,7 @@
 //! Names of agents and people in the AUN network, who may register one, the state of their certificates and the log of them.
 
 mod aid;
+mod call_signature;
 mod certificate;
 mod challenge;
 mod login;
@@ -10,6 +11,7 @@ mod slot;
 mod transparency;
 
 pub use aid::{Aid, AidName, InvalidAid, InvalidIssuer, IssuerName, ReservedName};
+pub use call_signature::{CALL_SIGNATURE_WINDOW_SECS, is_signed_now};
 pub use certificate::{
     CertificateFingerprint, CertificateStatus, FingerprintQuery, InvalidCertificateFingerprint,
     InvalidFingerprint, InvalidSerial, IssuedCertificate, OwnedAid, RenewalDenied, RevocationReason, Serial,

@@ -2,12 +2,16 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::error::RpcError;
 use super::limits::{MAX_BATCH, MAX_FRAME_BYTES, MAX_ID_BYTES};
 use super::strict_json::{self, StrictJsonError};
+
+/// The member of parameters that signs them.
+const SIGNATURE: &str = "client_signature";
 
 /// The id of a request, repeated in its response. Clients use strings and numbers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -20,6 +24,8 @@ pub struct Request {
     pub id: RequestId,
     pub method: String,
     pub params: Value,
+    /// The text of the parameters, if they are signed: a signature covers numbers as they were written.
+    pub signed_params: Option<Box<str>>,
 }
 
 impl fmt::Debug for Request {
@@ -87,15 +93,19 @@ pub fn parse_frame(text: &str) -> Result<Incoming, FrameError> {
     })?;
     match value {
         Value::Array(items) if items.is_empty() || items.len() > MAX_BATCH => Err(FrameError::BatchSize),
-        Value::Array(items) => Ok(Incoming::Batch(items.into_iter().map(parse_message).collect())),
+        Value::Array(items) => {
+            let texts: Vec<&RawValue> = serde_json::from_str(text).map_err(|_| FrameError::NotJson)?;
+            let messages = items.into_iter().zip(texts);
+            Ok(Incoming::Batch(messages.map(|(item, text)| parse_message(item, text.get())).collect()))
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
-            Ok(Incoming::Single(parse_message(value)))
+            Ok(Incoming::Single(parse_message(value, text)))
         }
     }
 }
 
-/// Parses a message. Returns none for a notification.
-fn parse_message(value: Value) -> Option<Result<Request, InvalidRequest>> {
+/// Parses a message that was read from a text. Returns none for a notification.
+fn parse_message(value: Value, text: &str) -> Option<Result<Request, InvalidRequest>> {
     let Value::Object(mut members) = value else {
         return Some(Err(invalid(RequestId::NULL, "a request is an object")));
     };
@@ -108,10 +118,14 @@ fn parse_message(value: Value) -> Option<Result<Request, InvalidRequest>> {
         None | Some(Value::Null) if members.get("method").is_some_and(Value::is_string) => return None,
         Some(_) | None => return Some(Err(invalid(RequestId::NULL, "id: expected a string or a number"))),
     };
-    Some(parse_request(id, members))
+    Some(parse_request(id, members, text))
 }
 
-fn parse_request(id: RequestId, mut members: Map<String, Value>) -> Result<Request, InvalidRequest> {
+fn parse_request(
+    id: RequestId,
+    mut members: Map<String, Value>,
+    text: &str,
+) -> Result<Request, InvalidRequest> {
     if members.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
         return Err(invalid(id, "jsonrpc: expected \"2.0\""));
     }
@@ -123,7 +137,20 @@ fn parse_request(id: RequestId, mut members: Map<String, Value>) -> Result<Reque
         Some(params @ Value::Object(_)) => params,
         Some(_) => return Err(invalid(id, "params: expected an object")),
     };
-    Ok(Request { id, method, params })
+    let signed_params = params.get(SIGNATURE).map(|_| params_text(text));
+    Ok(Request { id, method, params, signed_params })
+}
+
+/// Returns the text of the parameters of a message.
+fn params_text(message: &str) -> Box<str> {
+    #[derive(Deserialize)]
+    struct Message<'a> {
+        #[serde(borrow)]
+        params: &'a RawValue,
+    }
+
+    // The message was parsed before. No signature covers an empty text.
+    serde_json::from_str(message).map(|message: Message<'_>| message.params.get().into()).unwrap_or_default()
 }
 
 fn invalid(id: RequestId, message: &'static str) -> InvalidRequest {
@@ -212,7 +239,8 @@ mod tests {
     fn request_is_parsed_with_a_string_or_a_number_as_its_id() {
         for id in [json!("rpc-1"), json!(30), json!(-1), json!(1.5), json!("")] {
             let text = json!({ "jsonrpc": "2.0", "id": id, "method": "meta.ping" }).to_string();
-            let expected = Request { id: RequestId(id), method: "meta.ping".to_owned(), params: json!({}) };
+            let (method, params) = ("meta.ping".to_owned(), json!({}));
+            let expected = Request { id: RequestId(id), method, params, signed_params: None };
             assert_eq!(single(&text), Ok(expected));
         }
     }
@@ -229,6 +257,21 @@ mod tests {
         ] {
             assert_eq!(message(text), Err((id, expected)), "{text}");
         }
+    }
+
+    #[test]
+    fn signed_parameters_keep_their_text() {
+        let params = r#"{ "n": 1.0, "client_signature": {"aid":"a"} }"#;
+        let request = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"message.send","params": {params} }}"#);
+        assert_eq!(single(&request).map(|request| request.signed_params), Ok(Some(params.into())));
+        let unsigned = r#"{"jsonrpc":"2.0","id":2,"method":"message.send","params":{"n":1.0}}"#;
+        let batch = parse_frame(&format!("[{unsigned}, {request}]")).expect("a batch");
+        let Incoming::Batch(messages) = batch else { panic!("a batch") };
+        let texts: Vec<_> = messages
+            .into_iter()
+            .map(|message| message.expect("a request").expect("valid").signed_params)
+            .collect();
+        assert_eq!(texts, [None, Some(params.into())]);
     }
 
     #[test]

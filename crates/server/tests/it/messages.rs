@@ -8,6 +8,7 @@ mod modes;
 mod outages;
 mod recall_window;
 mod recalls;
+mod signatures;
 mod unreadable;
 mod workers;
 

@@ -1,10 +1,10 @@
 //! Why a request about messages fails.
 
-use guildhall_domain::identity::Aid;
+use guildhall_domain::identity::{Aid, CALL_SIGNATURE_WINDOW_SECS};
 use guildhall_domain::messages::keys::InvalidKeyText;
 use guildhall_domain::messages::{InvalidPayload, MAX_RECALLED};
 use guildhall_domain::{Failure, FailureKind};
-use guildhall_identity::e2ee::{EnvelopeError, PrekeyError};
+use guildhall_identity::e2ee::{ClientSignatureError, EnvelopeError, PrekeyError};
 
 /// An error of a message. None holds content.
 #[derive(Debug, thiserror::Error)]
@@ -39,6 +39,12 @@ pub enum MessageError {
     StaleKeys,
     #[error("the sealed message is not accepted: {0}")]
     Envelope(#[source] EnvelopeError),
+    #[error("client_signature: {0}")]
+    CallSignature(#[source] ClientSignatureError),
+    #[error(
+        "client_signature.timestamp: more than {CALL_SIGNATURE_WINDOW_SECS} seconds from the time of the server; set the clock of the device"
+    )]
+    CallSignatureTime,
 }
 
 impl MessageError {
@@ -58,6 +64,7 @@ impl MessageError {
             Self::DeviceKey(_) | Self::Envelope(_) => FailureKind::InvalidInput,
             Self::NoKeyOfVersion(_) => FailureKind::Conflict,
             Self::StaleKeys => FailureKind::StaleKeys,
+            Self::CallSignature(_) | Self::CallSignatureTime => FailureKind::InvalidSignature,
         };
         Failure::new(kind, self.to_string())
     }

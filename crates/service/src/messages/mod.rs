@@ -17,6 +17,7 @@ mod recall;
 mod reconcile;
 mod request;
 mod send;
+mod signed_calls;
 
 use std::sync::Arc;
 
@@ -43,6 +44,7 @@ pub use recall::{RecallOutcome, Recalls};
 pub use reconcile::ExpireMessages;
 pub use request::MessageRequest;
 pub use send::{Sends, SentMessage};
+pub use signed_calls::{CallSigner, SignedCall, SignedCalls};
 
 use self::addresses::Addresses;
 use self::hub::Hub;
@@ -72,6 +74,7 @@ pub struct Group {
     pub recalls: Recalls,
     pub presence: Presence,
     pub keys: Keys,
+    pub signed_calls: SignedCalls,
     pub growth: GrowthWatch,
     addresses: Addresses,
     hub: Hub,
@@ -108,6 +111,7 @@ pub fn open(parts: MessageParts<'_>) -> Group {
         acks: Acks::new(store.clone(), clock.clone(), addresses.clone(), notices),
         recalls: Recalls::new(store.clone(), clock.clone(), updates, lifetime),
         presence,
+        signed_calls: SignedCalls::new(keys.clone(), clock.clone()),
         keys,
         growth,
         addresses,
