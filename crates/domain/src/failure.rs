@@ -118,6 +118,16 @@ impl fmt::Display for FailureKind {
     }
 }
 
+/// A wrong place in what a caller sent. It may repeat their words: it is in the response and never in a log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InvalidPlace {
+    /// JSON pointer (RFC 6901).
+    pub pointer: String,
+    /// The name of the broken rule.
+    pub rule: &'static str,
+    pub message: String,
+}
+
 /// A failure as shown to a caller: its kind and a public message. The cause is only logged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{kind}: {message}")]
@@ -126,19 +136,34 @@ pub struct Failure {
     pub message: String,
     /// Additional machine-readable values by name.
     pub details: BTreeMap<&'static str, String>,
+    /// Everything that is wrong, where there is more than the message says.
+    pub errors: Box<[InvalidPlace]>,
     /// Minimum time before a retry, if known.
     pub retry_after: Option<Duration>,
 }
 
 impl Failure {
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), details: BTreeMap::new(), retry_after: None }
+        Self {
+            kind,
+            message: message.into(),
+            details: BTreeMap::new(),
+            errors: Box::default(),
+            retry_after: None,
+        }
     }
 
     /// Adds a machine-readable detail.
     #[must_use]
     pub fn with_detail(mut self, name: &'static str, value: impl ToString) -> Self {
         self.details.insert(name, value.to_string());
+        self
+    }
+
+    /// Adds everything that is wrong.
+    #[must_use]
+    pub fn with_errors(mut self, errors: impl IntoIterator<Item = InvalidPlace>) -> Self {
+        self.errors = errors.into_iter().collect();
         self
     }
 

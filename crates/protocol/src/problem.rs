@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use guildhall_domain::Failure;
+use guildhall_domain::failure::InvalidPlace;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -36,9 +37,24 @@ pub struct Problem {
     /// Trace id of the request in logs and traces.
     #[schema(example = "4bf92f3577b34da6a3ce929d0e0e4736")]
     pub trace_id: String,
+    /// Everything that is wrong with a document in the body. Absent elsewhere.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<ProblemError>,
     /// Additional members of some kinds, such as `owner` and `leaseExpiresAt` of a runner-lease-conflict.
     #[serde(flatten)]
     pub details: BTreeMap<String, String>,
+}
+
+/// One error in a document of the body.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ProblemError {
+    /// JSON pointer (RFC 6901) to the place in the document; empty for the whole.
+    #[schema(example = "/tools/0/name")]
+    pub pointer: String,
+    /// The broken rule. Stable.
+    #[schema(example = "tool-name")]
+    pub rule: String,
+    pub message: String,
 }
 
 impl Problem {
@@ -55,12 +71,20 @@ impl Problem {
             retry: row.retry.as_str().to_owned(),
             retry_after_ms: failure.retry_after.map(ceil_millis),
             trace_id,
+            errors: failure.errors.iter().map(ProblemError::from).collect(),
             details: failure
                 .details
                 .iter()
                 .map(|(name, value)| ((*name).to_owned(), value.clone()))
                 .collect(),
         }
+    }
+}
+
+impl From<&InvalidPlace> for ProblemError {
+    fn from(place: &InvalidPlace) -> Self {
+        let InvalidPlace { pointer, rule, message } = place.clone();
+        Self { pointer, rule: rule.to_owned(), message }
     }
 }
 

@@ -2,6 +2,9 @@
 
 use guildhall_domain::ids::{AgentId, TenantId};
 use guildhall_protocol::rest::agents::inbox::{AgentInboxView, PutAgentInbox};
+use guildhall_protocol::rest::agents::manifests::{
+    ManifestVersionView, ManifestVersionsView, PublishedAgentView,
+};
 use guildhall_protocol::rest::agents::{AgentView, AgentsView, CreateAgent, UpdateAgent};
 use reqwest::Method;
 
@@ -38,6 +41,31 @@ impl Client {
         inbox: &PutAgentInbox,
     ) -> Result<AgentInboxView, ClientError> {
         self.call(self.request(Method::PUT, &["agents", &agent.to_string(), "inbox"]).json(inbox)).await
+    }
+
+    /// Lists at most 100 versions of the manifest of an agent below `before`, newest first.
+    pub async fn list_agent_manifests(
+        &self,
+        agent: AgentId,
+        before: Option<i64>,
+    ) -> Result<Vec<ManifestVersionView>, ClientError> {
+        let query: Vec<_> = before.map(|version| ("before", version.to_string())).into_iter().collect();
+        let request = self.query(&["agents", &agent.to_string(), "manifests"], &query);
+        Ok(self.call::<ManifestVersionsView>(request).await?.versions)
+    }
+
+    pub async fn get_agent_manifest(
+        &self,
+        agent: AgentId,
+        version: i64,
+    ) -> Result<ManifestVersionView, ClientError> {
+        let segments = ["agents", &agent.to_string(), "manifests", &version.to_string()];
+        self.call(self.request(Method::GET, &segments)).await
+    }
+
+    /// Returns what everybody may read about a published agent. Needs no token.
+    pub async fn get_published_agent(&self, agent: AgentId) -> Result<PublishedAgentView, ClientError> {
+        self.call_without_token(self.root_request(&["agents", &agent.to_string()])).await
     }
 
     pub async fn update_agent(&self, agent: AgentId, change: &UpdateAgent) -> Result<AgentView, ClientError> {

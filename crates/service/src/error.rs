@@ -132,7 +132,9 @@ from_group_errors! {
 fn denied_failure(denied: AccessDenied) -> Failure {
     let kind = match denied {
         AccessDenied::NotFound => FailureKind::NotFound,
-        AccessDenied::Forbidden(_) | AccessDenied::ServiceKeyRequired => FailureKind::Forbidden,
+        AccessDenied::Forbidden(_) | AccessDenied::ServiceKeyRequired | AccessDenied::UserTokenRequired => {
+            FailureKind::Forbidden
+        }
     };
     Failure::new(kind, denied.to_string())
 }

@@ -2,11 +2,13 @@
 
 use guildhall_domain::access::principal::{PrincipalKind, Slug};
 use guildhall_domain::agents::Agent;
+use guildhall_domain::agents::manifest::version::ManifestPin;
 use guildhall_domain::agents::settings::AgentSettings;
 use guildhall_domain::ids::{AgentId, PrincipalId, TenantId};
 use jiff_sqlx::Timestamp;
 use uuid::Uuid;
 
+use crate::agent_manifests::stored_hash;
 use crate::principals::{self, NewPrincipal};
 use crate::{Store, StoreError, Tx};
 
@@ -19,6 +21,8 @@ pub struct NewAgent<'a> {
     pub name: &'a str,
     pub is_default: bool,
     pub settings: &'a AgentSettings,
+    /// The version of its manifest, which is inserted after it.
+    pub manifest_version: Option<i64>,
     pub created_by: PrincipalId,
 }
 
@@ -31,6 +35,9 @@ struct Row {
     is_default: bool,
     revision: i64,
     settings: String,
+    manifest_version: Option<i64>,
+    manifest_hash: Option<Vec<u8>>,
+    published: bool,
     created_at: Timestamp,
     updated_at: Timestamp,
 }
@@ -41,6 +48,10 @@ impl Row {
             column: "agent_revisions.settings",
             source: error.into(),
         })?;
+        let manifest = match (self.manifest_version, self.manifest_hash) {
+            (Some(version), Some(hash)) => Some(ManifestPin { version, hash: stored_hash(&hash)? }),
+            _ => None,
+        };
         Ok(Agent {
             id: AgentId::from_uuid(self.id),
             tenant: TenantId::from_uuid(self.tenant),
@@ -50,6 +61,8 @@ impl Row {
             is_default: self.is_default,
             revision: self.revision,
             settings,
+            manifest,
+            published: self.published,
             created_at: self.created_at.to_jiff(),
             updated_at: self.updated_at.to_jiff(),
         })
@@ -79,9 +92,16 @@ pub async fn insert(tx: &mut Tx, new: &NewAgent<'_>) -> Result<bool, StoreError>
         clear_default(tx, new.tenant, new.id).await?;
     }
     let (tenant, slug) = (new.tenant.as_uuid(), new.slug.as_str());
-    let inserted = sqlx::query_file!("queries/agents/insert.sql", id, tenant, slug, new.is_default)
-        .fetch_optional(tx.connection())
-        .await?;
+    let inserted = sqlx::query_file!(
+        "queries/agents/insert.sql",
+        id,
+        tenant,
+        slug,
+        new.is_default,
+        new.manifest_version
+    )
+    .fetch_optional(tx.connection())
+    .await?;
     if inserted.is_none() {
         return Ok(false);
     }
@@ -154,9 +174,17 @@ pub async fn update(
     if new.name != old.name {
         sqlx::query_file!("queries/principals/rename.sql", id, new.name).execute(tx.connection()).await?;
     }
-    sqlx::query_file!("queries/agents/update.sql", id, new.enabled, new.is_default, new.revision)
-        .execute(tx.connection())
-        .await?;
+    sqlx::query_file!(
+        "queries/agents/update.sql",
+        id,
+        new.enabled,
+        new.is_default,
+        new.revision,
+        new.manifest.map(|manifest| manifest.version),
+        new.published
+    )
+    .execute(tx.connection())
+    .await?;
     Ok(())
 }
 

@@ -7,6 +7,7 @@
 
 pub mod agent_answers;
 pub mod agent_inboxes;
+pub mod agent_manifests;
 pub mod agents;
 pub mod aid_certificates;
 pub mod aid_issuer;

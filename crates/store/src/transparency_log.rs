@@ -1,12 +1,17 @@
-//! The log of certificates: entries, the nodes of its tree, its size and its newest signed head.
+//! The log of certificates and published manifests: entries, the nodes of its tree, its size and its newest signed head.
 
 use std::collections::HashMap;
 
 use guildhall_domain::identity::{
-    Aid, CertificateFingerprint, LogEntry, NodeId, Serial, SignedTreeHead, TreeHash, TreeHead,
+    Aid, CertificateFingerprint, LogContent, LogEntry, LoggedCertificate, LoggedManifest, NodeId, Serial,
+    SignedTreeHead, TreeHash, TreeHead,
 };
+use guildhall_domain::ids::AgentId;
 use jiff_sqlx::{Timestamp, ToSqlx};
 
+use uuid::Uuid;
+
+use crate::agent_manifests::stored_hash;
 use crate::{Store, StoreError, Tx};
 
 /// The size of the log, and its newest signed head.
@@ -30,21 +35,22 @@ pub async fn lock(tx: &mut Tx) -> Result<u64, StoreError> {
     unsigned(size)
 }
 
-/// Appends entries and the nodes that are complete with them. The log must be locked.
+/// Appends entries and the nodes that are complete with them. The log must be locked. An entry without a serial is that of a
+/// manifest, whose row names it.
 pub async fn append(
     tx: &mut Tx,
     first: u64,
-    serials: &[&Serial],
+    serials: &[Option<&Serial>],
     logged_at: jiff::Timestamp,
     nodes: &[(NodeId, TreeHash)],
 ) -> Result<(), StoreError> {
     let (first, count) = (signed(first)?, signed(serials.len() as u64)?);
     let indexes: Vec<i64> = (first..first + count).collect();
-    let serials: Vec<&[u8]> = serials.iter().map(|serial| serial.as_bytes()).collect();
+    let serials: Vec<Option<&[u8]>> = serials.iter().map(|serial| serial.map(Serial::as_bytes)).collect();
     sqlx::query_file!(
         "queries/transparency_entries/insert.sql",
         &indexes,
-        &serials as &[&[u8]],
+        &serials as &[Option<&[u8]>],
         logged_at.to_sqlx() as Timestamp
     )
     .execute(tx.connection())
@@ -151,22 +157,37 @@ impl NodeRow {
 struct EntryRow {
     index: i64,
     logged_at: Timestamp,
-    serial: Vec<u8>,
-    aid: String,
-    der: Vec<u8>,
-    fingerprint: Vec<u8>,
+    serial: Option<Vec<u8>>,
+    aid: Option<String>,
+    der: Option<Vec<u8>>,
+    fingerprint: Option<Vec<u8>>,
+    agent: Option<Uuid>,
+    version: Option<i64>,
+    hash: Option<Vec<u8>>,
 }
 
 impl EntryRow {
     fn into_entry(self) -> Result<LogEntry, StoreError> {
-        Ok(LogEntry {
-            index: unsigned(self.index)?,
-            logged_at: self.logged_at.to_jiff(),
-            serial: Serial::from_bytes(&self.serial).map_err(unreadable)?,
-            aid: self.aid.parse::<Aid>().map_err(unreadable)?,
-            der: self.der,
-            fingerprint: CertificateFingerprint::new(array(self.fingerprint)?),
-        })
+        let (index, logged_at) = (unsigned(self.index)?, self.logged_at.to_jiff());
+        let content = match (self.serial, self.aid, self.der, self.fingerprint) {
+            (Some(serial), Some(aid), Some(der), Some(fingerprint)) => {
+                LogContent::Certificate(LoggedCertificate {
+                    serial: Serial::from_bytes(&serial).map_err(unreadable)?,
+                    aid: aid.parse::<Aid>().map_err(unreadable)?,
+                    der,
+                    fingerprint: CertificateFingerprint::new(array(fingerprint)?),
+                })
+            }
+            _ => match (self.agent, self.version, self.hash) {
+                (Some(agent), Some(version), Some(hash)) => LogContent::Manifest(LoggedManifest {
+                    agent: AgentId::from_uuid(agent),
+                    version,
+                    hash: stored_hash(&hash)?,
+                }),
+                _ => return Err(unreadable("an entry has neither a certificate nor a manifest")),
+            },
+        };
+        Ok(LogEntry { index, logged_at, content })
     }
 }
 

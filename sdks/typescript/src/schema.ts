@@ -34,6 +34,58 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/agents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Create an agent */
+        post: operations["createAgentByManifest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agents/{agent}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a published agent */
+        get: operations["getPublishedAgent"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Change an agent */
+        patch: operations["updateAgentByManifest"];
+        trace?: never;
+    };
+    "/agents/{agent}/versions/{version}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get an older version of a published agent */
+        get: operations["getPublishedAgentVersion"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/account/settings": {
         parameters: {
             query?: never;
@@ -218,6 +270,40 @@ export interface paths {
         get: operations["getAgentInbox"];
         /** Give an agent an inbox */
         put: operations["putAgentInbox"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/agents/{agent}/manifests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the versions of the manifest of an agent */
+        get: operations["listAgentManifests"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/agents/{agent}/manifests/{version}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a version of the manifest of an agent */
+        get: operations["getAgentManifest"];
+        put?: never;
         post?: never;
         delete?: never;
         options?: never;
@@ -2693,6 +2779,13 @@ export interface components {
         /** @description An agent. */
         AgentView: {
             backendProfile: string;
+            /** @description The hash of that version. */
+            capabilityManifestHash?: string | null;
+            /**
+             * Format: int64
+             * @description The current version of its manifest. Null: it has declared none.
+             */
+            capabilityManifestVersion?: number | null;
             /** Format: date-time */
             createdAt: string;
             /** @description Whether requests that name no agent are for this one. */
@@ -2710,6 +2803,8 @@ export interface components {
             pipeline: components["schemas"]["PipelineBody"];
             projectId: string;
             providerId: string;
+            /** @description Whether everybody may read its name and its manifest. */
+            published: boolean;
             /**
              * Format: int64
              * @description Incremented by every change of what runs are created with.
@@ -3860,6 +3955,8 @@ export interface components {
              * @example demo
              */
             backendProfile: string;
+            /** @description What the agent can do, and which permissions it asks for: a capability manifest. Only a person may send one. */
+            capabilityManifest?: Record<string, unknown> | null;
             /** @description Whether requests that name no agent are for this one. It replaces the earlier default. */
             default?: boolean;
             description?: string | null;
@@ -4684,14 +4781,24 @@ export interface components {
         LogEntriesView: {
             entries: components["schemas"]["LogEntryView"][];
         };
-        /** @description A certificate in the log. */
+        /** @description An entry of the log: a certificate, or a published version of the manifest of an agent. */
         LogEntryView: {
-            /** @example alice.guild.example */
-            aid: string;
+            /** @description Of a manifest. */
+            agent_id?: string | null;
+            /**
+             * @description Of a certificate.
+             * @example alice.guild.example
+             */
+            aid?: string | null;
             /** @description SHA-256 of the certificate. */
-            cert_sha256: string;
+            cert_sha256?: string | null;
             /** @description The certificate in PEM. */
-            certificate: string;
+            certificate?: string | null;
+            /**
+             * @description `certificate` or `agent_manifest`.
+             * @example certificate
+             */
+            entry_type: string;
             /** @example guild.example */
             issuer: string;
             /** @description SHA-256 of `MerkleTreeLeaf` of RFC 6962, after a zero byte. */
@@ -4701,13 +4808,53 @@ export interface components {
              * @description The index in the log, from 0.
              */
             log_id: number;
-            /** @description In hexadecimal digits. */
-            serial: string;
+            /** @description SHA-256 of the canonical JSON of the manifest. */
+            manifest_hash?: string | null;
+            /**
+             * Format: int64
+             * @description Of a manifest.
+             */
+            manifest_version?: number | null;
+            /** @description Of a certificate, in hexadecimal digits. */
+            serial?: string | null;
             /**
              * Format: int64
              * @description When it was logged, in milliseconds since 1970. The leaf contains it.
              */
             timestamp: number;
+        };
+        /** @description A version of the manifest of an agent. Versions never change. */
+        ManifestVersionView: {
+            /** @description Absent in lists. */
+            capabilityManifest?: Record<string, unknown> | null;
+            /**
+             * @description What users had to know about it: `silent`, `notify` or `re-consent`. Null for the first one.
+             * @example notify
+             */
+            consent?: string | null;
+            /**
+             * @description Whether it broke the contract of the version before: `compatible` or `breaking`. Null for the first one.
+             * @example compatible
+             */
+            contract?: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            /** @description SHA-256 of the canonical JSON (RFC 8785), in hexadecimal digits. */
+            hash: string;
+            /**
+             * Format: int64
+             * @description Index of its entry in the transparency log. Null: it was never published.
+             */
+            logId?: number | null;
+            /**
+             * Format: int64
+             * @description From 1, without gaps.
+             */
+            version: number;
+        };
+        /** @description Versions, newest first. */
+        ManifestVersionsView: {
+            versions: components["schemas"]["ManifestVersionView"][];
         };
         /** @description The read position of a reader. */
         MarkRead: {
@@ -4920,6 +5067,8 @@ export interface components {
         Problem: {
             /** @description Description of this failure. */
             detail: string;
+            /** @description Everything that is wrong with a document in the body. Absent elsewhere. */
+            errors?: components["schemas"]["ProblemError"][];
             /**
              * @description The failure kind. Stable: use it to distinguish failures.
              * @example not-found
@@ -4951,6 +5100,20 @@ export interface components {
              * @example urn:guildhall:error:not-found
              */
             type: string;
+        };
+        /** @description One error in a document of the body. */
+        ProblemError: {
+            message: string;
+            /**
+             * @description JSON pointer (RFC 6901) to the place in the document; empty for the whole.
+             * @example /tools/0/name
+             */
+            pointer: string;
+            /**
+             * @description The broken rule. Stable.
+             * @example tool-name
+             */
+            rule: string;
         };
         /** @description A provider profile, without its credential. */
         ProfileView: {
@@ -5027,6 +5190,22 @@ export interface components {
             /** @example v1 */
             current: string;
             supported: string[];
+        };
+        /** @description What everybody may read about a published agent. Names of fields have underscores, as in the specification of manifests. */
+        PublishedAgentView: {
+            capability_manifest: Record<string, unknown>;
+            /** @description SHA-256 of the canonical JSON (RFC 8785), in hexadecimal digits. */
+            capability_manifest_hash: string;
+            /** Format: int64 */
+            capability_manifest_version: number;
+            /** @example agt_01920000000070008000000000000000 */
+            id: string;
+            /**
+             * Format: int64
+             * @description Index of the entry of this version in the transparency log.
+             */
+            log_id: number;
+            name: string;
         };
         /** @description An inbox to set up. */
         PutAgentInbox: {
@@ -6348,6 +6527,13 @@ export interface components {
         /** @description A change of an agent. Omitted values stay as they are. */
         UpdateAgent: {
             backendProfile?: string | null;
+            /** @description Another manifest is the next version. The same manifest again changes nothing. */
+            capabilityManifest?: Record<string, unknown> | null;
+            /**
+             * Format: int64
+             * @description The version of the manifest that you have read, 0 for none. If the agent has another, nothing changes and the status is 409.
+             */
+            capabilityManifestVersion?: number | null;
             default?: boolean | null;
             description?: string | null;
             /** @description Whether it takes new turns. */
@@ -6360,6 +6546,11 @@ export interface components {
             pipeline?: components["schemas"]["PipelineBody"] | null;
             projectId?: string | null;
             providerId?: string | null;
+            /**
+             * @description Whether everybody may read the name and the manifest of the agent. Needs a manifest. Each published version is an entry
+             *     of the transparency log, which stays.
+             */
+            published?: boolean | null;
             /**
              * Format: int64
              * @description The revision that you have read. If the agent has another, nothing changes and the status is 409.
@@ -6756,6 +6947,147 @@ export interface operations {
                 };
                 content: {
                     "application/json": unknown;
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    createAgentByManifest: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry safe: the same key with the same body returns the same object, for 24 hours. Another body gets
+                 *     409 `idempotency-conflict`.
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateAgent"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentView"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getPublishedAgent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Agent id */
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The agent and its manifest */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PublishedAgentView"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    updateAgentByManifest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Agent id */
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateAgent"];
+            };
+        };
+        responses: {
+            /** @description The changed agent */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentView"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getPublishedAgentVersion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Agent id */
+                agent: string;
+                /** @description Number of the version, from 1 */
+                version: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The agent and its manifest */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PublishedAgentView"];
                 };
             };
             /** @description A failure */
@@ -7328,6 +7660,76 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AgentInboxView"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listAgentManifests: {
+        parameters: {
+            query?: {
+                /** @description Only versions below this one, for the next page. */
+                before?: number;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Agent id */
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The versions */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ManifestVersionsView"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getAgentManifest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Agent id */
+                agent: string;
+                /** @description Number of the version, from 1 */
+                version: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The version */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ManifestVersionView"];
                 };
             };
             /** @description A failure */

@@ -8,7 +8,7 @@ use crate::access::caller::{AccessDenied, Caller, TenantRole};
 use crate::access::principal::TokenKind;
 use crate::access::role::{Right, Role};
 use crate::access::subject::SubjectScope;
-use crate::ids::{ServiceKeyId, TenantId};
+use crate::ids::{PrincipalId, ServiceKeyId, TenantId};
 
 /// An object that belongs to a tenant.
 pub trait TenantObject {
@@ -65,6 +65,18 @@ impl<R: Right> Authorized<R> {
         let is_service = self.caller.kind == TokenKind::Service;
         self.caller.key.filter(|_| is_service).ok_or(AccessDenied::ServiceKeyRequired)
     }
+
+    /// Returns the person who asks, for what no program may do in their place.
+    pub fn person(&self) -> Result<PrincipalId, AccessDenied> {
+        match self.caller.kind {
+            TokenKind::User => Ok(self.caller.principal),
+            TokenKind::Agent
+            | TokenKind::Service
+            | TokenKind::External
+            | TokenKind::Enrolment
+            | TokenKind::Run => Err(AccessDenied::UserTokenRequired),
+        }
+    }
 }
 
 impl<R> Deref for Authorized<R> {
@@ -103,7 +115,7 @@ mod tests {
 
     use super::*;
     use crate::access::caller::test_caller::{caller, tenant};
-    use crate::access::role::rights::{Membership, RunsRead, SubjectsVouch};
+    use crate::access::role::rights::{AgentsManage, Membership, RunsRead, SubjectsVouch};
 
     struct Document(TenantId);
 
@@ -145,6 +157,24 @@ mod tests {
             assert_eq!(check::<RunsRead>(&caller), Err(AccessDenied::NotFound), "{kind}");
             assert_eq!(check::<Membership>(&caller), Err(AccessDenied::NotFound), "{kind}");
             assert_eq!(InstallationOperator::new(caller).err(), Some(AccessDenied::NotFound), "{kind}");
+        }
+    }
+
+    // covers: M1
+    #[test]
+    fn only_a_user_token_is_a_person() {
+        for kind in [TokenKind::User, TokenKind::Agent, TokenKind::Service] {
+            let owner = Authorized::<AgentsManage>::new(caller(kind, Some((7, Role::Owner))), tenant(7));
+            let owner = owner.expect("the role allows it");
+            let expected = match kind {
+                TokenKind::User => Ok(owner.principal),
+                TokenKind::Agent
+                | TokenKind::Service
+                | TokenKind::External
+                | TokenKind::Enrolment
+                | TokenKind::Run => Err(AccessDenied::UserTokenRequired),
+            };
+            assert_eq!(owner.person(), expected, "{kind}");
         }
     }
 

@@ -56,6 +56,9 @@ pub enum AccessDenied {
     /// The caller is a member, but only a service key may do this.
     #[error("only a service key of the tenant can do this: use one instead of your own token")]
     ServiceKeyRequired,
+    /// The caller is a member, but only a person may do this.
+    #[error("only a person can do this, not a program: sign in and use your own token")]
+    UserTokenRequired,
 }
 
 impl Caller {

@@ -46,6 +46,8 @@ mod tests {
             is_default,
             revision: 1,
             settings: settings(),
+            manifest: None,
+            published: false,
             created_at: Timestamp::UNIX_EPOCH,
             updated_at: Timestamp::UNIX_EPOCH,
         }

@@ -23,4 +23,7 @@ pub use registration::{
 };
 pub use session::AidSession;
 pub use slot::{ClientSlot, InvalidClientSlot};
-pub use transparency::{InvalidTreeHash, LogEntry, NodeId, SignedTreeHead, TreeHash, TreeHead};
+pub use transparency::{
+    InvalidTreeHash, LogContent, LogEntry, LoggedCertificate, LoggedManifest, NodeId, SignedTreeHead,
+    TreeHash, TreeHead,
+};

@@ -1,4 +1,4 @@
-//! The log of all certificates: its entries, the nodes of its tree and its heads.
+//! The log of all certificates and published manifests: its entries, the nodes of its tree and its heads.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,6 +7,8 @@ use jiff::Timestamp;
 
 use super::aid::Aid;
 use super::certificate::{CertificateFingerprint, Serial};
+use crate::agents::manifest::document::ManifestHash;
+use crate::ids::AgentId;
 
 /// The text is not a hash of the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -74,13 +76,26 @@ pub struct SignedTreeHead {
     pub signature: Vec<u8>,
 }
 
-/// A certificate in the log.
+/// An entry of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogEntry {
     /// The number of entries before it.
     pub index: u64,
     /// In whole milliseconds.
     pub logged_at: Timestamp,
+    pub content: LogContent,
+}
+
+/// What an entry is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LogContent {
+    Certificate(LoggedCertificate),
+    Manifest(LoggedManifest),
+}
+
+/// A certificate in the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoggedCertificate {
     pub serial: Serial,
     pub aid: Aid,
     /// The certificate in DER.
@@ -89,9 +104,41 @@ pub struct LogEntry {
     pub fingerprint: CertificateFingerprint,
 }
 
+/// A published version of the manifest of an agent in the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LoggedManifest {
+    pub agent: AgentId,
+    pub version: i64,
+    pub hash: ManifestHash,
+}
+
+impl LoggedManifest {
+    /// Returns what the leaf contains: canonical JSON, whose members are sorted.
+    #[must_use]
+    pub fn leaf_json(&self) -> String {
+        let Self { agent, version, hash } = self;
+        format!(r#"{{"agent_id":"{agent}","manifest_hash":"{hash}","manifest_version":{version}}}"#)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn leaf_of_a_manifest_is_canonical_json() {
+        let manifest = LoggedManifest {
+            agent: AgentId::from_uuid(uuid::Uuid::from_u128(7)),
+            version: 3,
+            hash: ManifestHash::new([0xab; 32]),
+        };
+        let value: serde_json::Value = serde_json::from_str(&manifest.leaf_json()).expect("JSON");
+        let expected = serde_json::json!({
+            "agent_id": "agt_00000000000000000000000000000007", "manifest_version": 3, "manifest_hash": "ab".repeat(32),
+        });
+        assert_eq!(value, expected);
+        assert_eq!(serde_json_canonicalizer::to_string(&value).expect("canonical"), manifest.leaf_json());
+    }
 
     #[test]
     fn tree_hash_has_64_digits() {

@@ -3,7 +3,11 @@
 use std::collections::HashMap;
 
 use ct_merkle::{ConsistencyProof, InclusionProof, RootHash};
-use guildhall_domain::identity::{NodeId, SignedTreeHead, TreeHash, TreeHead};
+use guildhall_domain::agents::manifest::document::ManifestHash;
+use guildhall_domain::identity::{
+    LogContent, LogEntry, LoggedManifest, NodeId, SignedTreeHead, TreeHash, TreeHead,
+};
+use guildhall_domain::ids::AgentId;
 use proptest::prelude::*;
 use sha2::Sha256;
 
@@ -199,8 +203,24 @@ fn head_belongs_to_one_key_and_one_content() {
 
 /// The bytes of RFC 6962, section 3.4, written out.
 #[test]
-fn entry_hash_is_the_one_of_rfc_6962() {
+fn leaf_of_a_certificate_is_the_one_of_rfc_6962() {
     let at = "1970-01-01T00:00:01.002Z".parse().expect("a time");
     let leaf = [0, 0, 0, 0, 0, 0, 0, 0, 3, 234, 0, 0, 0, 0, 2, 0xab, 0xcd, 0, 0];
-    assert_eq!(entry_hash(at, &[0xab, 0xcd]), leaf_hash(&leaf));
+    assert_eq!(certificate_leaf(at, &[0xab, 0xcd]), leaf_hash(&leaf));
+}
+
+#[test]
+fn leaf_of_a_manifest_is_json_with_its_hash() {
+    let (agent, hash) = (AgentId::from_uuid(uuid::Uuid::from_u128(7)), ManifestHash::new([0xab; 32]));
+    let logged_at = "1970-01-01T00:00:01.002Z".parse().expect("a time");
+    let digits = "ab".repeat(32);
+    let json = format!(
+        r#"{{"agent_id":"agt_00000000000000000000000000000007","manifest_hash":"{digits}","manifest_version":3}}"#
+    );
+    let length = u8::try_from(json.len()).expect("short");
+    let head = [0, 0, 0, 0, 0, 0, 0, 0, 3, 234, 0x80, 0, 0, 0, length];
+    let leaf = [&head, json.as_bytes(), &[0, 0]].concat();
+    let manifest = LoggedManifest { agent, version: 3, hash };
+    let entry = LogEntry { index: 0, logged_at, content: LogContent::Manifest(manifest) };
+    assert_eq!(entry_leaf(&entry), leaf_hash(&leaf));
 }

@@ -42,7 +42,8 @@ async fn agent_is_created_once_per_idempotency_key_on_two_replicas() {
         "instructions": "Be brief.", "projectId": "acme/web", "workspaceRef": { "kind": "empty" },
         "providerId": "local", "backendProfile": "demo", "executionPolicy": {}, "pipeline": {}, "enabled": true, "default": true,
         "endUsers": { "answerApprovals": false, "turnsPerMinute": 10, "openThreads": 5, "tokensPerDay": 2_000_000 },
-        "revision": 1, "createdAt": first.body["createdAt"], "updatedAt": first.body["updatedAt"],
+        "revision": 1, "capabilityManifestVersion": null, "capabilityManifestHash": null, "published": false,
+        "createdAt": first.body["createdAt"], "updatedAt": first.body["updatedAt"],
     });
     let path = format!("{AGENTS}/{}", text(&first.body, "id"));
     assert_eq!(cluster.second.get_as(&path, &cluster.operator.token).await.body, expected);

@@ -41,7 +41,7 @@ async fn every_non_public_route_without_a_token_gets_the_same_401() {
 }
 
 /// The routes that stay public with `access.require_auth` (ADR 033).
-const PUBLIC_WITH_REQUIRE_AUTH: [(&str, &str); 28] = [
+const PUBLIC_WITH_REQUIRE_AUTH: [(&str, &str); 30] = [
     ("GET", "/health/live"),
     ("GET", "/health/readiness"),
     ("GET", "/.well-known/jwks.json"),
@@ -67,6 +67,8 @@ const PUBLIC_WITH_REQUIRE_AUTH: [(&str, &str); 28] = [
     ("GET", "/ct/certs/{serial}"),
     ("GET", "/ct/proof/{tree_size}/{log_id}"),
     ("GET", "/ct/consistency/{first}/{second}"),
+    ("GET", "/agents/{agent}"),
+    ("GET", "/agents/{agent}/versions/{version}"),
     ("GET", "/sign-in/confirm"),
     ("GET", QUESTION_PAGE),
     ("GET", QUESTION_SIGN_IN),

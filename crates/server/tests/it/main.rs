@@ -5,6 +5,7 @@
 
 mod access;
 mod agent_history;
+mod agent_manifests;
 mod agent_runs;
 mod agents;
 mod agui;

@@ -39,7 +39,8 @@ async fn everybody_reads_the_log_at_any_replica() {
     assert_eq!(entries, json!({ "entries": [entry] }));
     let certificate = &alice["certificate"];
     let expected = json!({
-        "log_id": 0, "timestamp": entry["timestamp"], "aid": "alice.guild.example", "issuer": "guild.example",
+        "log_id": 0, "timestamp": entry["timestamp"], "entry_type": "certificate", "aid": "alice.guild.example",
+        "issuer": "guild.example",
         "serial": certificate["serial"], "cert_sha256": certificate["fingerprint"], "leaf_hash": entry["leaf_hash"],
         "certificate": certificate["certificate"],
     });

@@ -27,7 +27,12 @@ impl AgentError {
     /// Returns what a caller may know.
     pub(crate) fn failure(&self) -> Failure {
         let kind = match self {
-            Self::Change(AgentChangeError::RevisionConflict { .. } | AgentChangeError::DefaultDisabled)
+            Self::Change(
+                AgentChangeError::RevisionConflict { .. }
+                | AgentChangeError::DefaultDisabled
+                | AgentChangeError::ManifestConflict { .. }
+                | AgentChangeError::NothingToPublish,
+            )
             | Self::TooMany
             | Self::AutomationChange(_)
             | Self::TooManyAutomations => FailureKind::Conflict,

@@ -2,11 +2,14 @@
 
 pub mod automations;
 pub mod error;
+pub mod manifests;
 
 use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::principal::Slug;
 use guildhall_domain::access::role::rights::{AgentsManage, AgentsRead};
 use guildhall_domain::agents::end_users::EndUserSettings;
+use guildhall_domain::agents::manifest::DeclaredManifest;
+use guildhall_domain::agents::manifest::version::ManifestPin;
 use guildhall_domain::agents::pipeline::Pipeline;
 use guildhall_domain::agents::settings::AgentSettings;
 use guildhall_domain::agents::{Agent, AgentChange, MAX_AGENTS};
@@ -27,13 +30,15 @@ use crate::idempotency::{self, Claim, IdempotencyKey};
 pub struct Group {
     pub agents: Agents,
     pub automations: automations::Automations,
+    pub manifests: manifests::Manifests,
 }
 
 /// Opens the group.
 #[must_use]
 pub fn open(deps: &Deps) -> Group {
     let automations = automations::Automations::new(deps.clone());
-    Group { agents: Agents { deps: deps.clone() }, automations }
+    let manifests = manifests::Manifests::new(deps.store.clone());
+    Group { agents: Agents { deps: deps.clone() }, automations, manifests }
 }
 
 /// An agent to create.
@@ -43,6 +48,7 @@ pub struct CreateAgent {
     pub name: String,
     pub is_default: bool,
     pub settings: AgentSettings,
+    pub manifest: Option<DeclaredManifest>,
 }
 
 /// Creates the demo agent of the first tenant, as its default. Its audit entry has no actor.
@@ -80,6 +86,7 @@ fn demo() -> Result<CreateAgent, ServiceError> {
             pipeline: Pipeline::default(),
             end_users: EndUserSettings::default(),
         },
+        manifest: None,
     })
 }
 
@@ -91,21 +98,47 @@ async fn insert(
     created_by: PrincipalId,
     request: &CreateAgent,
 ) -> Result<(), ServiceError> {
-    let CreateAgent { slug, name, is_default, settings } = request;
+    let CreateAgent { slug, name, is_default, settings, manifest } = request;
     if rows::lock_tenant(tx, tenant).await? >= MAX_AGENTS {
         return Err(AgentError::TooMany.into());
     }
-    let new = NewAgent { id, tenant, slug, name, is_default: *is_default, settings, created_by };
-    if rows::insert(tx, &new).await? {
-        Ok(())
-    } else {
-        Err(ServiceError::NameTaken(slug.as_str().to_owned()))
+    let manifest_version = first_version(request).map(|pin| pin.version);
+    let new =
+        NewAgent { id, tenant, slug, name, is_default: *is_default, settings, manifest_version, created_by };
+    if !rows::insert(tx, &new).await? {
+        return Err(ServiceError::NameTaken(slug.as_str().to_owned()));
+    }
+    match manifest {
+        Some(manifest) => manifests::insert(tx, id, None, manifest, created_by).await,
+        None => Ok(()),
     }
 }
 
+/// Returns the version of the manifest that an agent is created with.
+fn first_version(request: &CreateAgent) -> Option<ManifestPin> {
+    request.manifest.as_ref().map(|manifest| ManifestPin::declare(None, manifest.document.hash()))
+}
+
+fn changed_detail(changed: &Agent) -> Value {
+    let mut detail = json!({
+        "name": changed.name, "enabled": changed.enabled, "default": changed.is_default,
+        "revision": changed.revision, "settings": changed.settings,
+    });
+    if let Some(pin) = changed.manifest {
+        detail["manifest"] = manifests::detail(pin);
+        detail["published"] = json!(changed.published);
+    }
+    detail
+}
+
 fn created_detail(request: &CreateAgent) -> Value {
-    let CreateAgent { slug, name, is_default, settings } = request;
-    json!({ "slug": slug.as_str(), "name": name, "default": is_default, "settings": settings })
+    let CreateAgent { slug, name, is_default, settings, .. } = request;
+    let mut detail =
+        json!({ "slug": slug.as_str(), "name": name, "default": is_default, "settings": settings });
+    if let Some(pin) = first_version(request) {
+        detail["manifest"] = manifests::detail(pin);
+    }
+    detail
 }
 
 /// Creates, reads and changes agents.
@@ -115,7 +148,7 @@ pub struct Agents {
 }
 
 impl Agents {
-    /// Creates an agent. Its runs must be within the bounds of the tenant.
+    /// Creates an agent. Its runs must be within the bounds of the tenant. Only a person declares a manifest.
     pub async fn create(
         &self,
         caller: &Authorized<AgentsManage>,
@@ -123,6 +156,9 @@ impl Agents {
         key: Option<&IdempotencyKey>,
     ) -> Result<Agent, ServiceError> {
         let tenant = caller.tenant();
+        if request.manifest.is_some() {
+            caller.person()?;
+        }
         self.check_settings(tenant, &request.settings).await?;
         let (id, mut tx) = (AgentId::generate(), self.deps.store.begin().await?);
         let body = json!(["agent", tenant, created_detail(request)]);
@@ -147,13 +183,15 @@ impl Agents {
         Ok(caller.load(rows::find(&self.deps.store, id).await?)?)
     }
 
-    /// Changes an agent. Runs that exist keep the settings that they were created with.
+    /// Changes an agent: a person does, never a program. Runs that exist keep the settings that they were created with. A
+    /// manifest of a published agent is in the transparency log when this returns.
     pub async fn update(
         &self,
         caller: &Authorized<AgentsManage>,
         id: AgentId,
         change: AgentChange,
     ) -> Result<Agent, ServiceError> {
+        let author = caller.person()?;
         let mut tx = self.deps.store.begin().await?;
         rows::lock_tenant(&mut tx, caller.tenant()).await?;
         let agent = caller.load(rows::load(&mut tx, id).await?)?;
@@ -165,11 +203,15 @@ impl Agents {
         if changed.revision != agent.revision {
             self.check_settings(caller.tenant(), &changed.settings).await?;
         }
-        rows::update(&mut tx, &agent, &changed, caller.principal).await?;
-        let detail = json!({
-            "name": changed.name, "enabled": changed.enabled, "default": changed.is_default,
-            "revision": changed.revision, "settings": changed.settings,
-        });
+        if changed.manifest != agent.manifest
+            && let Some(manifest) = &change.manifest
+        {
+            manifests::insert(&mut tx, id, agent.manifest, manifest, author).await?;
+        }
+        rows::update(&mut tx, &agent, &changed, author).await?;
+        // Before the audit entry, as where certificates are issued: all take these locks in one order.
+        manifests::log(&mut tx, &changed, self.deps.clock.now()).await?;
+        let detail = changed_detail(&changed);
         audit::record(&mut tx, &AuditEvent::by_member(caller, "agent.changed", id.to_string(), detail))
             .await?;
         tx.commit().await?;

@@ -1,11 +1,15 @@
-//! The transparency log: every certificate is in it before its owner gets it.
+//! The transparency log: every certificate is in it before its owner gets it, and every manifest before it is public.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use guildhall_domain::identity::{LogEntry, NodeId, Serial, SignedTreeHead, TreeHash, TreeHead};
+use guildhall_domain::identity::{
+    LogEntry, LoggedCertificate, LoggedManifest, NodeId, Serial, SignedTreeHead, TreeHash, TreeHead,
+};
 use guildhall_identity::pki::der_to_pem;
-use guildhall_identity::transparency::{Frontier, LogKey, ProofPlan, entry_hash, sign_head};
+use guildhall_identity::transparency::{
+    Frontier, LogKey, ProofPlan, certificate_leaf, entry_leaf, manifest_leaf, sign_head,
+};
 use guildhall_runtime::Clock;
 use guildhall_store::{Store, Tx, transparency_log};
 use jiff::{SignedDuration, Timestamp};
@@ -31,13 +35,13 @@ pub struct InclusionProof {
 /// Returns the hash of the leaf of an entry.
 #[must_use]
 pub fn leaf_hash(entry: &LogEntry) -> TreeHash {
-    entry_hash(entry.logged_at, &entry.der)
+    entry_leaf(entry)
 }
 
 /// Returns the certificate of an entry in PEM.
 #[must_use]
-pub fn certificate_pem(entry: &LogEntry) -> String {
-    der_to_pem(&entry.der)
+pub fn certificate_pem(logged: &LoggedCertificate) -> String {
+    der_to_pem(&logged.der)
 }
 
 /// Appends certificates, in this order. Nobody else appends until the transaction ends, so it should end soon.
@@ -47,19 +51,43 @@ pub async fn append(
     now: Timestamp,
 ) -> Result<(), ServiceError> {
     let logged_at = whole_milliseconds(now);
+    let mut leaves = Vec::with_capacity(certificates.len());
+    for (serial, der) in certificates {
+        leaves.push((Some(*serial), certificate_leaf(logged_at, der)));
+    }
+    append_leaves(tx, &leaves, logged_at).await?;
+    Ok(())
+}
+
+/// Appends a version of a manifest that becomes public. Nobody else appends until the transaction ends. Returns its index.
+pub async fn append_manifest(
+    tx: &mut Tx,
+    manifest: &LoggedManifest,
+    now: Timestamp,
+) -> Result<u64, ServiceError> {
+    let logged_at = whole_milliseconds(now);
+    append_leaves(tx, &[(None, manifest_leaf(logged_at, manifest))], logged_at).await
+}
+
+/// Appends leaves, with the serial numbers of those that are certificates. Returns the index of the first one.
+async fn append_leaves(
+    tx: &mut Tx,
+    leaves: &[(Option<&Serial>, TreeHash)],
+    logged_at: Timestamp,
+) -> Result<u64, ServiceError> {
     let size = transparency_log::lock(tx).await?;
     let ids = Frontier::peaks_of(size);
     let stored = transparency_log::locked_nodes(tx, &ids).await?;
     let peaks = ids.iter().map(|id| stored.get(id).copied()).collect::<Option<Vec<_>>>();
     let frontier = peaks.and_then(|peaks| Frontier::open(size, peaks));
     let mut frontier = frontier.ok_or(IdentityError::LogDamaged)?;
-    let mut nodes = Vec::with_capacity(certificates.len() * 2);
-    for (_, der) in certificates {
-        frontier.append(entry_hash(logged_at, der), |id, hash| nodes.push((id, hash)));
+    let mut nodes = Vec::with_capacity(leaves.len() * 2);
+    for (_, leaf) in leaves {
+        frontier.append(*leaf, |id, hash| nodes.push((id, hash)));
     }
-    let serials: Vec<&Serial> = certificates.iter().map(|(serial, _)| *serial).collect();
+    let serials: Vec<Option<&Serial>> = leaves.iter().map(|(serial, _)| *serial).collect();
     transparency_log::append(tx, size, &serials, logged_at, &nodes).await?;
-    Ok(())
+    Ok(size)
 }
 
 /// Appends the certificates that were issued before the log existed, in their order. Replicas that start together do not append

@@ -5,8 +5,10 @@ use std::time::Instant;
 use ct_merkle::{ConsistencyProof, InclusionProof, RootHash};
 use futures::future::join_all;
 use guildhall_domain::FailureKind;
-use guildhall_domain::identity::{LogEntry, RegistrationMode, TreeHash, TreeHead};
-use guildhall_identity::transparency::{Frontier, ProofPlan, verify_entry};
+use guildhall_domain::identity::{
+    LogContent, LogEntry, LoggedCertificate, RegistrationMode, TreeHash, TreeHead,
+};
+use guildhall_identity::transparency::{Frontier, ProofPlan, verify_certificate};
 use guildhall_runtime::Clock;
 use guildhall_service::identity::transparency::{Transparency, backfill, leaf_hash};
 use guildhall_testkit::{Rounds, SqlConnection};
@@ -16,7 +18,7 @@ use crate::aids::{IssuerFixture, Replica, name, new_key};
 use crate::store;
 
 /// Removes the log, as if it had not existed when the certificates were issued.
-const FORGET_LOG: &str = "TRUNCATE transparency_entries, transparency_nodes;
+const FORGET_LOG: &str = "TRUNCATE transparency_entries, transparency_nodes, agent_manifests;
     UPDATE transparency_log SET size = 0, head_size = NULL, head_root = NULL, head_at = NULL, head_signature = NULL";
 
 /// Certificates of one AID, which only differ in their serial number.
@@ -49,9 +51,17 @@ fn bytes(hashes: &[TreeHash]) -> Vec<u8> {
 
 /// A leaf as ct-merkle hashes it: the data of RFC 6962, section 3.4, written out here again.
 fn leaf_data(entry: &LogEntry) -> Vec<u8> {
-    let length = u32::try_from(entry.der.len()).expect("short").to_be_bytes();
+    let der = &certificate_of(entry).der;
+    let length = u32::try_from(der.len()).expect("short").to_be_bytes();
     let at = entry.logged_at.as_millisecond().to_be_bytes();
-    [&[0, 0], at.as_slice(), &[0, 0], &length[1..], &entry.der, &[0, 0]].concat()
+    [&[0, 0], at.as_slice(), &[0, 0], &length[1..], der, &[0, 0]].concat()
+}
+
+fn certificate_of(entry: &LogEntry) -> &LoggedCertificate {
+    match &entry.content {
+        LogContent::Certificate(certificate) => certificate,
+        LogContent::Manifest(manifest) => panic!("{manifest:?}"),
+    }
 }
 
 async fn all_entries(log: &Transparency) -> Vec<LogEntry> {
@@ -95,8 +105,9 @@ async fn certificates_of_two_replicas_are_in_one_log_before_they_are_handed_out(
         replicas[0].aids.create(&fixture.operator(), name("alice"), &new_key()).await.expect("created");
     let log = &replicas[1].transparency;
     let entry = log.find(&issued.serial).await.expect("it is in the log");
-    assert_eq!((entry.index, &entry.der, &entry.aid), (0, &issued.der, &issued.aid));
-    assert_eq!(verify_entry(&entry), Ok(()));
+    let logged = certificate_of(&entry);
+    assert_eq!((entry.index, &logged.der, &logged.aid), (0, &issued.der, &issued.aid));
+    assert_eq!(verify_certificate(logged), Ok(()));
     let first = log.head().await.expect("a head");
     assert_eq!((first.head.size, log.key().expect("a key").verify(&first)), (1, Ok(())));
     check_inclusion(log, &first.head, &entry).await;
@@ -151,7 +162,8 @@ async fn older_certificates_are_appended_once_by_replicas_that_start_together() 
     let entries = all_entries(&replica.transparency).await;
     let order =
         sql.texts("SELECT encode(serial, 'hex') FROM aid_certificates ORDER BY not_before, serial").await;
-    let logged: Vec<String> = entries.iter().map(|entry| hex::encode(entry.serial.as_bytes())).collect();
+    let serial = |entry: &LogEntry| hex::encode(certificate_of(entry).serial.as_bytes());
+    let logged: Vec<String> = entries.iter().map(serial).collect();
     assert_eq!(logged, order, "in the order in which they were issued");
     let head = replica.transparency.head().await.expect("a head").head;
     for entry in &entries {

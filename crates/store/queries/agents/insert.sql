@@ -1,4 +1,4 @@
-INSERT INTO agents (id, tenant, slug, is_default)
-VALUES ($1, $2, $3, $4)
+INSERT INTO agents (id, tenant, slug, is_default, manifest_version)
+VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT (tenant, slug) DO NOTHING
 RETURNING id

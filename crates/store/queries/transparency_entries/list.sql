@@ -1,8 +1,10 @@
 SELECT
     e.index, e.logged_at AS "logged_at: Timestamp",
-    c.serial, c.aid, c.der, c.fingerprint
+    c.serial AS "serial?", c.aid AS "aid?", c.der AS "der?", c.fingerprint AS "fingerprint?",
+    m.agent AS "agent?", m.version AS "version?", m.hash AS "hash?"
 FROM transparency_entries AS e
-JOIN aid_certificates AS c ON c.serial = e.serial
+LEFT JOIN aid_certificates AS c ON c.serial = e.serial
+LEFT JOIN agent_manifests AS m ON m.log_index = e.index
 WHERE e.index >= $1
 ORDER BY e.index
 LIMIT $2

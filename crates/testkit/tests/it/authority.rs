@@ -45,6 +45,8 @@ const PUBLIC: &[&str] = &[
     "access/oidc.rs::exchange",
     "access/oidc.rs::start",
     "access/signing.rs::jwks",
+    "agents/manifests.rs::get_published",
+    "agents/manifests.rs::get_published_version",
     "front/attachments.rs::get_content",
     "identity/gateways.rs::list",
     "identity/pki.rs::certificate",
@@ -74,6 +76,8 @@ const COUNTED_BY_ADDRESS: &str = "AnonymousCaller";
 /// attachment is counted for its owner, after the signature was verified.
 const UNLIMITED: &[&str] = &[
     "access/signing.rs::jwks",
+    "agents/manifests.rs::get_published",
+    "agents/manifests.rs::get_published_version",
     "front/attachments.rs::get_content",
     "identity/gateways.rs::list",
     "identity/pki.rs::certificate",

@@ -13,7 +13,7 @@ const SERVICE_EDGES: &[(&str, &[&str])] = &[
     ("journal", &[]),
     ("ops", &[]),
     ("access", &["journal"]),
-    ("agents", &["access"]),
+    ("agents", &["access", "identity"]),
     ("identity", &["access"]),
     ("messages", &["identity"]),
     ("webhooks", &["access", "ops"]),

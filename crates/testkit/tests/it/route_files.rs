@@ -199,6 +199,13 @@ const NOUNS: &[Noun] = &[
     ),
     noun(
         "agents",
+        "manifests",
+        &[("*", "/agents"), ("*", "/api/v1/agents/{agent}/manifests")],
+        &["agents/manifest/version.rs", "agents/diff/mod.rs"],
+        &["agent_manifests"],
+    ),
+    noun(
+        "agents",
         "automations",
         &[("*", "/api/v1/automations")],
         &["agents/automation.rs", "agents/pipeline.rs", "agents/pipeline_text.rs"],

@@ -1213,17 +1213,43 @@ class LivenessView(TypedDict):
 
 class LogEntryView(TypedDict):
     """
-    A certificate in the log.
+    An entry of the log: a certificate, or a published version of the manifest of an agent.
     """
 
-    aid: str
-    cert_sha256: str
-    certificate: str
+    agent_id: NotRequired[str | None]
+    aid: NotRequired[str | None]
+    cert_sha256: NotRequired[str | None]
+    certificate: NotRequired[str | None]
+    entry_type: str
     issuer: str
     leaf_hash: str
     log_id: int
-    serial: str
+    manifest_hash: NotRequired[str | None]
+    manifest_version: NotRequired[int | None]
+    serial: NotRequired[str | None]
     timestamp: int
+
+
+class ManifestVersionView(TypedDict):
+    """
+    A version of the manifest of an agent. Versions never change.
+    """
+
+    capabilityManifest: NotRequired[dict[str, Any] | None]
+    consent: NotRequired[str | None]
+    contract: NotRequired[str | None]
+    createdAt: str
+    hash: str
+    logId: NotRequired[int | None]
+    version: int
+
+
+class ManifestVersionsView(TypedDict):
+    """
+    Versions, newest first.
+    """
+
+    versions: list[ManifestVersionView]
 
 
 class MarkRead(TypedDict):
@@ -1408,20 +1434,14 @@ class PolicyView(TypedDict):
     permission: PermissionPolicy
 
 
-class Problem(TypedDict):
+class ProblemError(TypedDict):
     """
-    A failure: the members of RFC 9457, plus additional members for clients.
+    One error in a document of the body.
     """
 
-    detail: str
-    failureKind: str
     message: str
-    retry: str
-    retryAfterMs: NotRequired[int | None]
-    status: int
-    title: str
-    traceId: str
-    type: str
+    pointer: str
+    rule: str
 
 
 class ProjectSetupView(TypedDict):
@@ -1457,6 +1477,19 @@ class ProtocolView(TypedDict):
 
     current: str
     supported: list[str]
+
+
+class PublishedAgentView(TypedDict):
+    """
+    What everybody may read about a published agent. Names of fields have underscores, as in the specification of manifests.
+    """
+
+    capability_manifest: dict[str, Any]
+    capability_manifest_hash: str
+    capability_manifest_version: int
+    id: str
+    log_id: int
+    name: str
 
 
 class PutAgentInbox(TypedDict):
@@ -2736,6 +2769,23 @@ class PipelineBody(TypedDict):
     workers: NotRequired[list[WorkerBody]]
 
 
+class Problem(TypedDict):
+    """
+    A failure: the members of RFC 9457, plus additional members for clients.
+    """
+
+    detail: str
+    errors: NotRequired[list[ProblemError]]
+    failureKind: str
+    message: str
+    retry: str
+    retryAfterMs: NotRequired[int | None]
+    status: int
+    title: str
+    traceId: str
+    type: str
+
+
 class ProfileView(TypedDict):
     """
     A provider profile, without its credential.
@@ -3068,6 +3118,8 @@ class AgentView(TypedDict):
     """
 
     backendProfile: str
+    capabilityManifestHash: NotRequired[str | None]
+    capabilityManifestVersion: NotRequired[int | None]
     createdAt: str
     default: bool
     description: str
@@ -3080,6 +3132,7 @@ class AgentView(TypedDict):
     pipeline: PipelineBody
     projectId: str
     providerId: str
+    published: bool
     revision: int
     slug: str
     tenantId: str
@@ -3176,6 +3229,7 @@ class CreateAgent(TypedDict):
     """
 
     backendProfile: str
+    capabilityManifest: NotRequired[dict[str, Any] | None]
     default: NotRequired[bool]
     description: NotRequired[str | None]
     endUsers: NotRequired[EndUsersBody | None]
@@ -3363,6 +3417,8 @@ class UpdateAgent(TypedDict):
     """
 
     backendProfile: NotRequired[str | None]
+    capabilityManifest: NotRequired[dict[str, Any] | None]
+    capabilityManifestVersion: NotRequired[int | None]
     default: NotRequired[bool | None]
     description: NotRequired[str | None]
     enabled: NotRequired[bool | None]
@@ -3373,6 +3429,7 @@ class UpdateAgent(TypedDict):
     pipeline: NotRequired[PipelineBody | None]
     projectId: NotRequired[str | None]
     providerId: NotRequired[str | None]
+    published: NotRequired[bool | None]
     revision: NotRequired[int | None]
     workspaceRef: NotRequired[WorkspaceRef | None]
 

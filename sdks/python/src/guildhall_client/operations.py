@@ -34,6 +34,38 @@ class Operations:
         """Get the public keys that verify access tokens (JWKS)"""
         return await self._call('GET', '/.well-known/jwks.json')
 
+    async def create_agent_by_manifest(
+        self,
+        body: models.CreateAgent,
+        *,
+        idempotency_key: str | None = None,
+    ) -> models.AgentView:
+        """Create an agent"""
+        return await self._call('POST', '/agents', headers={'Idempotency-Key': idempotency_key}, body=body)
+
+    async def get_published_agent(
+        self,
+        agent: str,
+    ) -> models.PublishedAgentView:
+        """Get a published agent"""
+        return await self._call('GET', f'/agents/{quote(agent)}')
+
+    async def update_agent_by_manifest(
+        self,
+        agent: str,
+        body: models.UpdateAgent,
+    ) -> models.AgentView:
+        """Change an agent"""
+        return await self._call('PATCH', f'/agents/{quote(agent)}', body=body)
+
+    async def get_published_agent_version(
+        self,
+        agent: str,
+        version: int,
+    ) -> models.PublishedAgentView:
+        """Get an older version of a published agent"""
+        return await self._call('GET', f'/agents/{quote(agent)}/versions/{quote(version)}')
+
     async def get_account_settings(
         self,
     ) -> models.AccountSettings:
@@ -136,6 +168,24 @@ class Operations:
     ) -> models.AgentInboxView:
         """Give an agent an inbox"""
         return await self._call('PUT', f'/api/v1/agents/{quote(agent)}/inbox', body=body)
+
+    async def list_agent_manifests(
+        self,
+        agent: str,
+        *,
+        before: int | None = None,
+        limit: int | None = None,
+    ) -> models.ManifestVersionsView:
+        """List the versions of the manifest of an agent"""
+        return await self._call('GET', f'/api/v1/agents/{quote(agent)}/manifests', query={'before': before, 'limit': limit})
+
+    async def get_agent_manifest(
+        self,
+        agent: str,
+        version: int,
+    ) -> models.ManifestVersionView:
+        """Get a version of the manifest of an agent"""
+        return await self._call('GET', f'/api/v1/agents/{quote(agent)}/manifests/{quote(version)}')
 
     async def reserve_aid(
         self,

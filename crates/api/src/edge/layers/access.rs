@@ -42,8 +42,9 @@ const PUBLIC_ROUTES: [&str; 20] = [
     "/ct/entries",
 ];
 
-/// Pages that show a sign-in form to callers without a session, signed URLs, and certificates (ADR 033).
-const PUBLIC_TEMPLATES: [&str; 9] = [
+/// Pages that show a sign-in form to callers without a session, signed URLs, certificates and published agents (ADR 033). Other
+/// methods of these paths authenticate their callers themselves.
+const PUBLIC_TEMPLATES: [&str; 11] = [
     "/approve/{approval}",
     "/approve/{approval}/sign-in",
     "/api/v1/agent/attachments/{attachment}/content",
@@ -53,6 +54,8 @@ const PUBLIC_TEMPLATES: [&str; 9] = [
     "/ct/certs/{serial}",
     "/ct/proof/{tree_size}/{log_id}",
     "/ct/consistency/{first}/{second}",
+    "/agents/{agent}",
+    "/agents/{agent}/versions/{version}",
 ];
 
 pub(super) async fn check(State(app): State<App>, mut request: Request, next: Next) -> Response {

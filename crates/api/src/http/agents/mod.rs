@@ -3,6 +3,7 @@
 mod automations;
 mod end_users;
 mod inbox;
+mod manifests;
 mod pipeline;
 
 use axum::Json;
@@ -33,7 +34,7 @@ use crate::http::responses::CommonErrors;
 /// Create an agent
 ///
 /// An agent is a principal that people talk to. Its settings are the template of its runs. With an `Idempotency-Key`, a
-/// repeated request returns the same agent.
+/// repeated request returns the same agent. A manifest is its version 1; only a person may send one.
 #[utoipa::path(
     post, path = "/api/v1/agents", tag = "agents", operation_id = "createAgent", security(("bearer" = [])),
     params(IdempotencyKeyHeader), request_body = CreateAgent,
@@ -63,6 +64,7 @@ pub(crate) async fn create(
             pipeline: pipeline::parse(body.pipeline)?.unwrap_or_default(),
             end_users: end_users::parse(body.end_users)?.apply(EndUserSettings::default()),
         },
+        manifest: manifests::parse(body.capability_manifest).await?,
     };
     let agent = app.agents.agents.create(&caller, &request, key.as_ref()).await?;
     Ok((StatusCode::CREATED, Json(view(agent))))
@@ -99,7 +101,8 @@ pub(crate) async fn get(
 
 /// Change an agent
 ///
-/// Omitted values stay as they are. New conversations use the new settings; runs that exist keep theirs.
+/// Omitted values stay as they are. New conversations use the new settings; runs that exist keep theirs. Only a person may
+/// change an agent: service keys get 403.
 #[utoipa::path(
     patch, path = "/api/v1/agents/{agent}", tag = "agents", operation_id = "updateAgent", security(("bearer" = [])),
     params(("agent" = String, Path, description = "Agent id")), request_body = UpdateAgent,
@@ -131,6 +134,9 @@ pub(crate) async fn update(
             pipeline: pipeline::parse(body.pipeline)?,
             end_users: end_users::parse(body.end_users)?,
         },
+        manifest_version: body.capability_manifest_version,
+        manifest: manifests::parse(body.capability_manifest).await?,
+        published: body.published,
     };
     Ok(Json(view(app.agents.agents.update(&caller, agent, change).await?)))
 }
@@ -164,6 +170,9 @@ fn view(agent: Agent) -> AgentView {
         enabled: agent.enabled,
         default: agent.is_default,
         revision: agent.revision,
+        capability_manifest_version: agent.manifest.map(|manifest| manifest.version),
+        capability_manifest_hash: agent.manifest.map(|manifest| manifest.hash.to_string()),
+        published: agent.published,
         created_at: agent.created_at,
         updated_at: agent.updated_at,
     }
@@ -174,6 +183,11 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(create, list))
         .routes(routes!(get, update))
         .routes(routes!(inbox::get, inbox::put))
+        .routes(routes!(manifests::list))
+        .routes(routes!(manifests::get))
+        .routes(routes!(manifests::create_agent))
+        .routes(routes!(manifests::get_published, manifests::update_agent))
+        .routes(routes!(manifests::get_published_version))
         .routes(routes!(automations::create, automations::list))
         .routes(routes!(automations::get, automations::update))
 }

@@ -5,7 +5,7 @@ use axum::extract::State;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use guildhall_domain::FailureKind;
-use guildhall_domain::identity::{LogEntry, Serial, TreeHash};
+use guildhall_domain::identity::{LogContent, LogEntry, Serial, TreeHash};
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
 use guildhall_protocol::rest::identity::{
     ConsistencyProofView, InclusionProofView, LogEntriesQuery, LogEntriesView, LogEntryView, TreeHeadView,
@@ -22,7 +22,7 @@ const MAX_ENTRIES: u32 = 100;
 
 /// Get the newest signed tree head
 ///
-/// Its log has every certificate that was issued before the request. At most an hour old.
+/// Its log has every certificate that was issued, and every manifest that was published, before the request. At most an hour old.
 #[utoipa::path(
     get, path = "/ct/sth", tag = "ct", operation_id = "getTreeHead",
     responses(
@@ -148,15 +148,25 @@ pub(crate) async fn consistency_proof(
 }
 
 fn view(entry: &LogEntry, issuer: &str) -> LogEntryView {
+    let (certificate, manifest) = match &entry.content {
+        LogContent::Certificate(certificate) => (Some(certificate), None),
+        LogContent::Manifest(manifest) => (None, Some(manifest)),
+    };
+    let entry_type =
+        if certificate.is_some() { LogEntryView::CERTIFICATE } else { LogEntryView::AGENT_MANIFEST };
     LogEntryView {
         log_id: entry.index,
         timestamp: entry.logged_at.as_millisecond(),
-        aid: entry.aid.to_string(),
+        entry_type: entry_type.to_owned(),
         issuer: issuer.to_owned(),
-        serial: entry.serial.to_string(),
-        cert_sha256: entry.fingerprint.to_string(),
         leaf_hash: leaf_hash(entry).to_string(),
-        certificate: certificate_pem(entry),
+        aid: certificate.map(|logged| logged.aid.to_string()),
+        serial: certificate.map(|logged| logged.serial.to_string()),
+        cert_sha256: certificate.map(|logged| logged.fingerprint.to_string()),
+        certificate: certificate.map(certificate_pem),
+        agent_id: manifest.map(|logged| logged.agent.to_string()),
+        manifest_version: manifest.map(|logged| logged.version),
+        manifest_hash: manifest.map(|logged| logged.hash.to_string()),
     }
 }
 

@@ -84,6 +84,9 @@ pub(super) async fn run(args: &UpdateArgs) -> Result<()> {
         end_users: args.end_users.value(),
         enabled: (args.enable || args.disable).then_some(args.enable),
         default: args.default.then_some(true),
+        capability_manifest: None,
+        capability_manifest_version: None,
+        published: None,
     };
     let agent = client.update_agent(agent, &change).await?;
     print_result(args.common.json, &json!(agent), || fields(&agent))?;

@@ -162,6 +162,7 @@ async fn create(args: &CreateArgs) -> Result<()> {
         pipeline,
         end_users: args.end_users.value(),
         default: args.default,
+        capability_manifest: None,
     };
     let agent = client.create_agent(&agent, args.idempotency_key.as_deref()).await?;
     print_result(args.common.json, &json!(agent), || format!("created agent {} ({})", agent.slug, agent.id))?;
@@ -212,6 +213,15 @@ pub(crate) async fn resolve(client: &Client, tenant: TenantId, given: &str) -> R
     Ok(found.id.parse()?)
 }
 
+fn manifest(agent: &AgentView) -> String {
+    let (Some(version), Some(hash)) = (agent.capability_manifest_version, &agent.capability_manifest_hash)
+    else {
+        return "-".to_owned();
+    };
+    let state = if agent.published { "published" } else { "not published" };
+    format!("version {version}, {state}, {hash}")
+}
+
 fn fields(agent: &AgentView) -> String {
     let or_dash = |text: &str| if text.is_empty() { "-".to_owned() } else { text.replace('\n', "\\n") };
     format_fields(&[
@@ -228,6 +238,7 @@ fn fields(agent: &AgentView) -> String {
         ("end users", end_users::text(&agent.end_users)),
         ("state", state(agent).to_owned()),
         ("revision", agent.revision.to_string()),
+        ("manifest", manifest(agent)),
         ("updated", format_time(agent.updated_at)),
         ("id", agent.id.clone()),
     ])

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::str::FromStr;
 
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
@@ -31,8 +32,34 @@ pub struct ManifestHash([u8; 32]);
 
 impl ManifestHash {
     #[must_use]
+    pub const fn new(hash: [u8; 32]) -> Self {
+        Self(hash)
+    }
+
+    #[must_use]
     pub fn of_canonical(json: &str) -> Self {
         Self(Sha256::digest(json.as_bytes()).into())
+    }
+
+    #[must_use]
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+/// The text is not a hash of a manifest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("invalid manifest hash: expected 64 lower-case hexadecimal digits")]
+pub struct InvalidManifestHash;
+
+impl FromStr for ManifestHash {
+    type Err = InvalidManifestHash;
+
+    fn from_str(text: &str) -> Result<Self, InvalidManifestHash> {
+        let mut hash = [0; 32];
+        hex::decode_to_slice(text, &mut hash).map_err(|_| InvalidManifestHash)?;
+        let is_lower_case = !text.bytes().any(|digit| digit.is_ascii_uppercase());
+        is_lower_case.then_some(Self(hash)).ok_or(InvalidManifestHash)
     }
 }
 
@@ -43,7 +70,7 @@ impl fmt::Display for ManifestHash {
 }
 
 /// A JSON document with its canonical form (RFC 8785) and hash.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ManifestDocument {
     value: Value,
     canonical: String,
@@ -204,6 +231,15 @@ mod tests {
 
     fn error(text: &str) -> String {
         ManifestDocument::parse(text).expect_err("refused").as_slice()[0].message.clone()
+    }
+
+    #[test]
+    fn hash_has_one_text() {
+        let hash = ManifestHash::of_canonical("{}");
+        assert_eq!(hash.to_string().parse(), Ok(hash));
+        for text in ["", "ab", &"g".repeat(64), &"A".repeat(64), &"a".repeat(66)] {
+            assert_eq!(text.parse::<ManifestHash>(), Err(InvalidManifestHash), "{text}");
+        }
     }
 
     /// Input and output of RFC 8785, sections 3.2.2 and 3.2.3.

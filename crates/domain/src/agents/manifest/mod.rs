@@ -13,6 +13,7 @@ pub mod schema_rules;
 pub mod schema_walk;
 #[cfg(test)]
 mod tests;
+pub mod version;
 mod words;
 
 use std::collections::BTreeMap;
@@ -20,6 +21,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::named_enum::named_enum;
+use document::ManifestDocument;
 pub use read::read;
 
 /// The version of the format.
@@ -46,7 +48,7 @@ named_enum! {
 }
 
 /// A valid manifest.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Manifest {
     /// For the author: nothing depends on it.
     pub agent_version: String,
@@ -57,8 +59,15 @@ pub struct Manifest {
     pub unknown: BTreeMap<String, Value>,
 }
 
+/// A valid manifest, with the document that it was read from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeclaredManifest {
+    pub document: ManifestDocument,
+    pub manifest: Manifest,
+}
+
 /// Something that the agent can ask a user's device to do.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tool {
     pub name: String,
     pub description_i18n_key: String,
@@ -75,7 +84,7 @@ pub struct Tool {
 }
 
 /// A permission that users grant.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PermissionScope {
     pub id: String,
     pub label_i18n_key: String,
@@ -87,7 +96,7 @@ pub struct PermissionScope {
 }
 
 /// What the agent can take part in. None of it is a permission.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CapabilityFlags {
     pub supports_streaming: bool,
     pub supports_artifacts: bool,

@@ -3,11 +3,13 @@
 pub mod automations;
 pub mod end_users;
 pub mod inbox;
+pub mod manifests;
 pub mod pipeline;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
+use serde_json::value::RawValue;
 use utoipa::{IntoParams, ToSchema};
 
 use self::end_users::{EndUsersBody, EndUsersView};
@@ -66,6 +68,10 @@ pub struct CreateAgent {
     /// Whether requests that name no agent are for this one. It replaces the earlier default.
     #[serde(default)]
     pub default: bool,
+    /// What the agent can do, and which permissions it asks for: a capability manifest. Only a person may send one.
+    #[serde(default, skip_serializing_if = "Option::is_none", alias = "capability_manifest")]
+    #[schema(value_type = Option<Object>)]
+    pub capability_manifest: Option<Box<RawValue>>,
 }
 
 /// A change of an agent. Omitted values stay as they are.
@@ -114,6 +120,18 @@ pub struct UpdateAgent {
     pub enabled: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<bool>,
+    /// Another manifest is the next version. The same manifest again changes nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none", alias = "capability_manifest")]
+    #[schema(value_type = Option<Object>)]
+    pub capability_manifest: Option<Box<RawValue>>,
+    /// The version of the manifest that you have read, 0 for none. If the agent has another, nothing changes and the status is 409.
+    #[serde(default, skip_serializing_if = "Option::is_none", alias = "capability_manifest_version")]
+    #[schema(minimum = 0)]
+    pub capability_manifest_version: Option<i64>,
+    /// Whether everybody may read the name and the manifest of the agent. Needs a manifest. Each published version is an entry
+    /// of the transparency log, which stays.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published: Option<bool>,
 }
 
 /// Tells null from an omitted value.
@@ -149,6 +167,12 @@ pub struct AgentView {
     pub default: bool,
     /// Incremented by every change of what runs are created with.
     pub revision: i64,
+    /// The current version of its manifest. Null: it has declared none.
+    pub capability_manifest_version: Option<i64>,
+    /// The hash of that version.
+    pub capability_manifest_hash: Option<String>,
+    /// Whether everybody may read its name and its manifest.
+    pub published: bool,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }

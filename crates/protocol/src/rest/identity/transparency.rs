@@ -26,25 +26,47 @@ pub struct TreeHeadView {
     pub public_key: String,
 }
 
-/// A certificate in the log.
+/// An entry of the log: a certificate, or a published version of the manifest of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LogEntryView {
     /// The index in the log, from 0.
     pub log_id: u64,
     /// When it was logged, in milliseconds since 1970. The leaf contains it.
     pub timestamp: i64,
-    #[schema(example = "alice.guild.example")]
-    pub aid: String,
+    /// `certificate` or `agent_manifest`.
+    #[schema(example = "certificate")]
+    pub entry_type: String,
     #[schema(example = "guild.example")]
     pub issuer: String,
-    /// In hexadecimal digits.
-    pub serial: String,
-    /// SHA-256 of the certificate.
-    pub cert_sha256: String,
     /// SHA-256 of `MerkleTreeLeaf` of RFC 6962, after a zero byte.
     pub leaf_hash: String,
+    /// Of a certificate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(example = "alice.guild.example")]
+    pub aid: Option<String>,
+    /// Of a certificate, in hexadecimal digits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub serial: Option<String>,
+    /// SHA-256 of the certificate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cert_sha256: Option<String>,
     /// The certificate in PEM.
-    pub certificate: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub certificate: Option<String>,
+    /// Of a manifest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_id: Option<String>,
+    /// Of a manifest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub manifest_version: Option<i64>,
+    /// SHA-256 of the canonical JSON of the manifest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub manifest_hash: Option<String>,
+}
+
+impl LogEntryView {
+    pub const CERTIFICATE: &str = "certificate";
+    pub const AGENT_MANIFEST: &str = "agent_manifest";
 }
 
 /// Entries by index.

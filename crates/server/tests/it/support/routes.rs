@@ -9,7 +9,7 @@ use crate::support::runs::{agent_request, command_question, run_agent_input, run
 use crate::support::{TestResponse, TestServer, read_response};
 
 /// The routes that need no token. Each needs a reason.
-pub(crate) const PUBLIC: [(&str, &str); 27] = [
+pub(crate) const PUBLIC: [(&str, &str); 29] = [
     ("GET", "/health"),                       // probe of the installation
     ("GET", "/health/live"),                  // liveness probe
     ("GET", "/health/readiness"),             // readiness probe
@@ -37,6 +37,8 @@ pub(crate) const PUBLIC: [(&str, &str); 27] = [
     ("GET", "/ct/certs/{serial}"),
     ("GET", "/ct/proof/{tree_size}/{log_id}"),
     ("GET", "/ct/consistency/{first}/{second}"),
+    ("GET", "/agents/{agent}"), // published agents only
+    ("GET", "/agents/{agent}/versions/{version}"),
 ];
 
 /// Images are shown by browsers, which send no token.
@@ -48,7 +50,7 @@ pub(crate) const QUESTION_SIGN_IN: &str = "/approve/apr_019200000000700080000000
 
 /// The tier of each public route: `sign_in` is counted by address; `unlimited` costs a read from memory, or one query
 /// at most. The last ones are pages, which the API document does not list.
-pub(crate) const PUBLIC_TIERS: [(&str, &str, &str); 36] = [
+pub(crate) const PUBLIC_TIERS: [(&str, &str, &str); 38] = [
     ("GET", "/health", "unlimited"),
     ("GET", "/health/live", "unlimited"),
     ("GET", "/health/readiness", "unlimited"),
@@ -77,6 +79,8 @@ pub(crate) const PUBLIC_TIERS: [(&str, &str, &str); 36] = [
     ("GET", "/ct/certs/{serial}", "unlimited"),
     ("GET", "/ct/proof/{tree_size}/{log_id}", "unlimited"),
     ("GET", "/ct/consistency/{first}/{second}", "unlimited"),
+    ("GET", "/agents/{agent}", "unlimited"),
+    ("GET", "/agents/{agent}/versions/{version}", "unlimited"),
     ("GET", "/sign-in/confirm", "sign_in"),
     ("POST", "/sign-in/confirm", "sign_in"),
     ("GET", QUESTION_PAGE, "sign_in"),
@@ -148,6 +152,8 @@ pub(crate) fn valid_bodies() -> BTreeMap<(&'static str, &'static str), Value> {
         (("POST", "/api/v1/aids/{aid}/revoke"), json!({ "reason": "unspecified" })),
         (("POST", "/api/v1/agents"), agent_request("acme", "mallory")),
         (("PATCH", "/api/v1/agents/{agent}"), json!({ "name": "Mallory" })),
+        (("POST", "/agents"), agent_request("acme", "mallory")),
+        (("PATCH", "/agents/{agent}"), json!({ "name": "Mallory", "published": true })),
         (
             ("POST", "/api/v1/automations"),
             json!({ "tenantId": "acme", "agentId": "helper", "slug": "mallory", "name": "M", "prompt": "leak" }),
@@ -280,7 +286,7 @@ pub(crate) const MISSING_IDS: [&str; 19] = [
 ];
 
 pub(crate) fn fill(template: &str, values: [&str; 19]) -> String {
-    let mut template = template.replace("{seq}", "1").replace("{number}", "0");
+    let mut template = template.replace("{seq}", "1").replace("{number}", "0").replace("{version}", "1");
     // The tenant and the agent of a thread are query parameters.
     if template.contains("/copilotkit/") {
         template.push_str("?tenantId={tenant}");

@@ -1,8 +1,8 @@
 //! Verifies entries against heads.
 
-use guildhall_domain::identity::{LogEntry, TreeHash};
+use guildhall_domain::identity::{CertificateFingerprint, LoggedCertificate, LoggedManifest, TreeHash};
 use guildhall_identity::pki::pem_to_der;
-use guildhall_identity::transparency::{Frontier, entry_hash, verify_entry};
+use guildhall_identity::transparency::{Frontier, certificate_leaf, manifest_leaf, verify_certificate};
 use guildhall_protocol::rest::identity::LogEntryView;
 use jiff::Timestamp;
 
@@ -56,29 +56,54 @@ impl<'a> EntryVerifier<'a> {
     }
 }
 
-/// Verifies that an entry fits its certificate. Returns the hash of its leaf.
+/// Verifies that an entry says what its leaf contains. Returns the hash of the leaf.
 fn verify_view(view: &LogEntryView, index: u64) -> Result<TreeHash, String> {
     if view.log_id != index {
         return Err(format!("the server lists it as entry {}", view.log_id));
     }
-    let text = |error: &dyn std::error::Error| error.to_string();
-    let entry = LogEntry {
-        index,
-        logged_at: Timestamp::from_millisecond(view.timestamp).map_err(|error| text(&error))?,
-        serial: view.serial.parse().map_err(|error| text(&error))?,
-        aid: view.aid.parse().map_err(|error| text(&error))?,
-        der: pem_to_der(&view.certificate).map_err(|error| text(&error))?,
-        fingerprint: guildhall_domain::identity::CertificateFingerprint::new(
-            *view.cert_sha256.parse::<TreeHash>().map_err(|_| "invalid cert_sha256")?.as_bytes(),
-        ),
+    let logged_at = Timestamp::from_millisecond(view.timestamp).map_err(text)?;
+    let leaf = match view.entry_type.as_str() {
+        LogEntryView::CERTIFICATE => {
+            let logged = logged_certificate(view)?;
+            verify_certificate(&logged).map_err(text)?;
+            if logged.aid.issuer().as_str() != view.issuer {
+                return Err("the issuer is not the one of the AID".to_owned());
+            }
+            certificate_leaf(logged_at, &logged.der)
+        }
+        LogEntryView::AGENT_MANIFEST => manifest_leaf(logged_at, &logged_manifest(view)?),
+        // Without its leaf it could say anything.
+        unknown => return Err(format!("unknown type {unknown:?}: use a newer guildhall")),
     };
-    verify_entry(&entry).map_err(|error| text(&error))?;
-    let hash = entry_hash(entry.logged_at, &entry.der);
-    if hash.to_string() != view.leaf_hash {
-        return Err("leaf_hash is not the one of the certificate and the time".to_owned());
+    if leaf.to_string() != view.leaf_hash {
+        return Err("leaf_hash is not the one of the entry and the time".to_owned());
     }
-    if entry.aid.issuer().as_str() != view.issuer {
-        return Err("the issuer is not the one of the AID".to_owned());
-    }
-    Ok(hash)
+    Ok(leaf)
+}
+
+fn logged_certificate(view: &LogEntryView) -> Result<LoggedCertificate, String> {
+    let fingerprint = required(view.cert_sha256.as_ref(), "cert_sha256")?.parse::<TreeHash>();
+    let fingerprint = fingerprint.map_err(|_| "invalid cert_sha256")?;
+    Ok(LoggedCertificate {
+        serial: required(view.serial.as_ref(), "serial")?.parse().map_err(text)?,
+        aid: required(view.aid.as_ref(), "aid")?.parse().map_err(text)?,
+        der: pem_to_der(required(view.certificate.as_ref(), "certificate")?).map_err(text)?,
+        fingerprint: CertificateFingerprint::new(*fingerprint.as_bytes()),
+    })
+}
+
+fn logged_manifest(view: &LogEntryView) -> Result<LoggedManifest, String> {
+    Ok(LoggedManifest {
+        agent: required(view.agent_id.as_ref(), "agent_id")?.parse().map_err(text)?,
+        version: *required(view.manifest_version.as_ref(), "manifest_version")?,
+        hash: required(view.manifest_hash.as_ref(), "manifest_hash")?.parse().map_err(text)?,
+    })
+}
+
+fn required<'a, T>(value: Option<&'a T>, name: &str) -> Result<&'a T, String> {
+    value.ok_or_else(|| format!("{name} is missing"))
+}
+
+fn text(error: impl std::fmt::Display) -> String {
+    error.to_string()
 }
