@@ -130,7 +130,7 @@ fn document_declares_the_headers_that_each_handler_reads() {
     let (sources, document) = (in_sources(), in_document());
     assert!(sources.len() > 80, "only {} handlers were read", sources.len());
     let reads_key = |headers: &&Headers| headers.read.contains("Idempotency-Key");
-    assert_eq!(sources.values().filter(reads_key).count(), 13);
+    assert_eq!(sources.values().filter(reads_key).count(), 14);
     assert_eq!(document, sources);
 }
 

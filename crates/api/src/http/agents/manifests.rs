@@ -26,7 +26,7 @@ use tokio::task::spawn_blocking;
 use crate::App;
 use crate::edge::caller::PendingAuthorization;
 use crate::edge::error::ApiError;
-use crate::edge::input::{Body, PathIds, ValidatedQuery, check_limit};
+use crate::edge::input::{Body, PathIds, ValidatedQuery, check_limit, idempotency_key};
 use crate::http::headers::IdempotencyKeyHeader;
 use crate::http::responses::CommonErrors;
 
@@ -79,12 +79,13 @@ pub(crate) async fn get(
     responses((status = 201, description = "Created", body = AgentView), CommonErrors)
 )]
 pub(crate) async fn create_agent(
-    state: State<App>,
+    State(app): State<App>,
     caller: PendingAuthorization<AgentsManage>,
     headers: HeaderMap,
-    body: Body<CreateAgent>,
+    Body(body): Body<CreateAgent>,
 ) -> Result<(StatusCode, Json<AgentView>), ApiError> {
-    super::create(state, caller, headers, body).await
+    let key = idempotency_key(&headers)?;
+    super::create_agent(&app, caller, key.as_ref(), body).await
 }
 
 /// Change an agent

@@ -20,6 +20,7 @@ use guildhall_domain::ids::AgentId;
 use guildhall_domain::runs::policy::PolicyRequest;
 use guildhall_protocol::rest::agents::{AgentView, AgentsQuery, AgentsView, CreateAgent, UpdateAgent};
 use guildhall_service::agents;
+use guildhall_service::idempotency::IdempotencyKey;
 use serde_json::{Value, json};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -47,7 +48,16 @@ pub(crate) async fn create(
     Body(body): Body<CreateAgent>,
 ) -> Result<(StatusCode, Json<AgentView>), ApiError> {
     let key = idempotency_key(&headers)?;
-    let caller = caller.in_tenant(&app, &body.tenant_id).await?;
+    create_agent(&app, caller, key.as_ref(), body).await
+}
+
+async fn create_agent(
+    app: &App,
+    caller: PendingAuthorization<AgentsManage>,
+    key: Option<&IdempotencyKey>,
+    body: CreateAgent,
+) -> Result<(StatusCode, Json<AgentView>), ApiError> {
+    let caller = caller.in_tenant(app, &body.tenant_id).await?;
     check_name("name", &body.name)?;
     let request = agents::CreateAgent {
         slug: parse("slug", &body.slug)?,
@@ -60,13 +70,13 @@ pub(crate) async fn create(
             provider: parse("providerId", &body.provider_id)?,
             profile: parse("backendProfile", &body.backend_profile)?,
             workspace: parse_part("workspaceRef", body.workspace_ref)?,
-            policy: policy(&app, body.execution_policy.unwrap_or_else(|| json!({})))?,
+            policy: policy(app, body.execution_policy.unwrap_or_else(|| json!({})))?,
             pipeline: pipeline::parse(body.pipeline)?.unwrap_or_default(),
             end_users: end_users::parse(body.end_users)?.apply(EndUserSettings::default()),
         },
         manifest: manifests::parse(body.capability_manifest).await?,
     };
-    let agent = app.agents.agents.create(&caller, &request, key.as_ref()).await?;
+    let agent = app.agents.agents.create(&caller, &request, key).await?;
     Ok((StatusCode::CREATED, Json(view(agent))))
 }
 
