@@ -11,7 +11,6 @@ use guildhall_runtime::{Clock, Tasks};
 use guildhall_sdk::socket::{
     AidCredentials, AidLogin, AidTokens, ServerTrust, SocketClient, SocketEndpoint, SocketOptions,
 };
-use jiff::Timestamp;
 
 use super::gateway::ISSUER;
 
@@ -36,7 +35,7 @@ impl LoggedInAid {
         let certificate = endpoint.register(&aid, &public_key).await?;
         let server = ServerTrust::Connection;
         let credentials = AidCredentials { aid, certificate, key: Arc::new(key), server };
-        let tokens = endpoint.log_in(&credentials, Timestamp::now()).await?.tokens;
+        let tokens = endpoint.log_in(&credentials, Clock::system().now()).await?.tokens;
         Ok(Self { credentials, tokens })
     }
 

@@ -4,8 +4,8 @@ use std::net::{Ipv4Addr, TcpListener};
 
 use anyhow::{Context, Result};
 use guildhall_identity::pki::{LocalCertificate, ServerNames};
+use guildhall_runtime::Clock;
 use guildhall_sdk::socket::SocketEndpoint;
-use jiff::Timestamp;
 use secrecy::ExposeSecret;
 use tempfile::TempDir;
 
@@ -85,7 +85,7 @@ impl Gateway {
 
 fn local_certificate() -> Result<LocalCertificate> {
     let names = ServerNames { names: &[], addresses: &[Ipv4Addr::LOCALHOST.into()] };
-    Ok(LocalCertificate::create(names, Timestamp::now())?)
+    Ok(LocalCertificate::create(names, Clock::system().now())?)
 }
 
 /// The server refuses a key that others may read.

@@ -178,7 +178,8 @@ impl<P: Prompts + Sync, T: Tools + Sync> Guard<P, T> {
     /// Waits until the agent has no grant that covers the call.
     async fn wait_until_revoked(&self, received: ReceivedCall<'_>) {
         let is_revoked = |grants: &Grants| {
-            !grants.get(received.agent).is_some_and(|grant| grant.check(received.call, received.kind).is_ok())
+            let is_denied = |grant: &Arc<ToolGrant>| grant.check(received.call, received.kind).is_err();
+            grants.get(received.agent).is_none_or(is_denied)
         };
         let mut grants = self.grants.subscribe();
         // No error: the sender lives as long as the guard.
