@@ -112,7 +112,7 @@ enum Command {
     Transparency(identity::transparency::TransparencyArgs),
     /// Create, list and change agents
     Agents(agents::AgentsArgs),
-    /// Check and compare capability manifests of agents, without a server
+    /// Check, compare and send capability manifests of agents
     Manifest(manifest::ManifestArgs),
     /// Create, list, change and run automations (stored messages to an agent)
     Automations(automations::AutomationsArgs),

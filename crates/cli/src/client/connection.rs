@@ -50,7 +50,7 @@ impl CommonArgs {
 
 impl TenantArg {
     /// Returns a client and the tenant that its calls are about.
-    pub(super) async fn connect(&self, common: &CommonArgs) -> Result<(Client, TenantId)> {
+    pub(crate) async fn connect(&self, common: &CommonArgs) -> Result<(Client, TenantId)> {
         let connection = common.connect()?;
         let tenant = self.resolve(&connection).await?;
         Ok((connection.client, tenant))

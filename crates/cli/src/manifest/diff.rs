@@ -36,7 +36,7 @@ pub(crate) struct DiffArgs {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum SentenceLanguage {
+pub(super) enum SentenceLanguage {
     #[value(name = "en")]
     English,
     #[value(name = "zh-CN")]
@@ -64,7 +64,7 @@ pub(super) fn run(args: &DiffArgs) -> Result<()> {
     }
 }
 
-fn diff_text(diff: &ManifestDiff, language: Language) -> String {
+pub(super) fn diff_text(diff: &ManifestDiff, language: Language) -> String {
     if diff.changes().is_empty() {
         return "no changes".to_owned();
     }
@@ -94,7 +94,7 @@ fn verdict(change: &Change) -> &'static str {
     }
 }
 
-fn diff_json(diff: &ManifestDiff, old: &CheckedManifest, new: &CheckedManifest) -> Value {
+pub(super) fn diff_json(diff: &ManifestDiff, old: &CheckedManifest, new: &CheckedManifest) -> Value {
     json!({
         "outcome": diff.outcome(),
         "contract": diff.contract(),

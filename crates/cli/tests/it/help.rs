@@ -76,6 +76,7 @@ const COMMANDS: &[&[&str]] = &[
     &["manifest"],
     &["manifest", "lint"],
     &["manifest", "diff"],
+    &["manifest", "push"],
     &["completions"],
     &["doctor"],
 ];

@@ -1,4 +1,4 @@
-//! `guildhall manifest lint` and `guildhall manifest diff`.
+//! `guildhall manifest lint`, `guildhall manifest diff` and `guildhall manifest push`.
 
 use std::path::PathBuf;
 use std::process::Output;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::support::guildhall;
-use crate::support::user::{stderr, stdout};
+use crate::support::user::{CliUser, DevServer, stderr, stdout};
 
 fn manifest() -> Value {
     json!({
@@ -208,4 +208,64 @@ fn file_that_is_no_manifest_is_an_error() {
         assert_eq!(output.status.code(), Some(1));
         assert!(stderr(&output).contains(message), "{}", stderr(&output));
     }
+}
+
+fn push(user: &CliUser, file: &std::path::Path, more: &[&str]) -> Output {
+    let file = file.display().to_string();
+    user.run(&[&["manifest", "push", &file, "--agent", "helper"], more].concat())
+}
+
+/// Returns version, outcome, and whether the agent is published.
+fn pushed(output: &Output) -> Value {
+    let value = json_of(output);
+    json!([value["agent"]["version"], value["outcome"], value["agent"]["published"]])
+}
+
+// covers: M1
+#[test]
+fn manifest_push_shows_the_changes_and_makes_the_next_version() {
+    let (server, user) = (DevServer::ephemeral(), CliUser::new());
+    user.login(&server);
+    user.json(&["tenants", "create", "acme"]);
+    user.json(&["agents", "create", "helper"]);
+    let files = Files::new(|value| {
+        value["tools"][0]["input_schema"]["required"] = json!(["path", "mode"]);
+    });
+    let (old, new) = (files.path("old.json"), files.path("new.json"));
+    let first = push(&user, &old, &["--json"]);
+    assert_eq!((first.status.code(), pushed(&first)), (Some(0), json!([1, "same", false])), "{first:?}");
+    let again = push(&user, &old, &["--json"]);
+    assert_eq!((again.status.code(), pushed(&again)), (Some(0), json!([1, "same", false])), "{again:?}");
+
+    let dry = push(&user, &new, &["--dry-run"]);
+    assert_eq!(dry.status.code(), Some(30), "{dry:?}");
+    assert!(stdout(&dry).contains("The field \"mode\" is now required."), "{}", stdout(&dry));
+    assert!(!stdout(&dry).contains("helper: version"), "{}", stdout(&dry));
+    let sent = push(&user, &new, &["--publish"]);
+    assert_eq!(sent.status.code(), Some(30), "{sent:?}");
+    let text = stdout(&sent);
+    let (shown, made) = (text.find("contract: breaking"), text.find("helper: version 2, published, hash "));
+    assert!(shown.is_some() && shown < made, "{text}");
+
+    let shown = user.run(&["agents", "show", "helper"]);
+    assert!(stdout(&shown).contains("version 2, published, "), "{}", stdout(&shown));
+    let verified = user.run(&["transparency", "verify", "--entries"]);
+    assert!(verified.status.success(), "{}", stderr(&verified));
+    assert!(stdout(&verified).contains(" entries verified"), "{}", stdout(&verified));
+
+    let voice = files.path("voice.json");
+    let mut manifest: Value = serde_json::from_slice(&std::fs::read(&new).expect("read")).expect("JSON");
+    manifest["capability_flags"]["supports_voice"] = json!(true);
+    std::fs::write(&voice, manifest.to_string()).expect("written");
+    let notified = push(&user, &voice, &["--json"]);
+    assert_eq!(
+        (notified.status.code(), pushed(&notified)),
+        (Some(10), json!([3, "notify", true])),
+        "{notified:?}"
+    );
+    manifest["tools"][0]["name"] = json!("Read");
+    std::fs::write(&voice, manifest.to_string()).expect("written");
+    assert_eq!(push(&user, &voice, &[]).status.code(), Some(1), "an invalid one is not sent");
+    let unknown = user.run(&["manifest", "push", &old.display().to_string(), "--agent", "nobody"]);
+    assert_eq!(unknown.status.code(), Some(4), "{unknown:?}");
 }
