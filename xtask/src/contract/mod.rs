@@ -57,44 +57,46 @@ const SKIPPED_OPERATIONS: [&str; 11] = [
 ];
 
 /// Operations with rules that the schema does not express: a request that fits it may get a documented 4xx.
-const STRICTER_THAN_SCHEMA: [&str; 37] = [
-    "appendEvents",         // form of commandId
-    "askQuestion",          // form of commandId; rules of options and kinds; lengths in bytes
-    "claimNextRun",         // form of runnerId
-    "claimRun",             // form of runnerId
-    "createAgent",          // rules of workspaceRef and executionPolicy; form of projectId
-    "createAgentRun",       // rules of the protocol; form of agentId
-    "createAid",            // the public key; reserved names
-    "createAutomation",     // rules of the pipeline; form of agentId
-    "createCommand",        // the payload of a turn has a text
-    "createRunnerJob",      // equal keys in header and body
-    "createRun",            // rules of workspaceRef, executionPolicy and traceSink; form of projectId
-    "createSession",        // form of projectId and backendProfile
-    "createWebhook",        // form of url
-    "getAgentHistory",      // form of agentId; days of a month
-    "getAttachmentContent", // the signature
-    "listAids",             // form of cursor
-    "listApprovals",        // runId and sessionId exclude each other; form of after
-    "listUsers",            // name and namePrefix exclude each other
-    "markSessionRead",      // form of readerId
-    "putBundlePart",        // size of a part
-    "planRetention",        // historyDays needs a tenant
-    "putRunDiff",           // form of commandId
-    "setAccountSettings",   // names of time zones
-    "setApprovalPolicy",    // fields that belong to one mode
-    "reserveAid",           // form of address; reserved names
-    "registerRunner",       // form of backendProfiles
-    "setCommandStatus",     // failureKind depends on status; length of threadId
-    "setGitCredential",     // form of the credential
-    "setProfileCredential", // form of baseUrl
-    "setProjectSetup",      // control characters of command; form of hosts and paths
-    "setRunStatus",         // failureKind depends on status; no threadId
-    "setTenantBounds",      // form of patterns
-    "startAutomation",      // a runner serves the profile of the agent
-    "stopAgentThread",      // form of agentId
-    "updateAgent",          // rules of workspaceRef and executionPolicy; form of projectId
-    "updateAutomation",     // rules of the pipeline
-    "validateProfile",      // a runner serves the profile
+const STRICTER_THAN_SCHEMA: [&str; 39] = [
+    "appendEvents",          // form of commandId
+    "askQuestion",           // form of commandId; rules of options and kinds; lengths in bytes
+    "claimNextRun",          // form of runnerId
+    "claimRun",              // form of runnerId
+    "createAgent",           // rules of workspaceRef and executionPolicy; form of projectId
+    "createAgentByManifest", // as createAgent
+    "createAgentRun",        // rules of the protocol; form of agentId
+    "createAid",             // the public key; reserved names
+    "createAutomation",      // rules of the pipeline; form of agentId
+    "createCommand",         // the payload of a turn has a text
+    "createRunnerJob",       // equal keys in header and body
+    "createRun",             // rules of workspaceRef, executionPolicy and traceSink; form of projectId
+    "createSession",         // form of projectId and backendProfile
+    "createWebhook",         // form of url
+    "getAgentHistory",       // form of agentId; days of a month
+    "getAttachmentContent",  // the signature
+    "listAids",              // form of cursor
+    "listApprovals",         // runId and sessionId exclude each other; form of after
+    "listUsers",             // name and namePrefix exclude each other
+    "markSessionRead",       // form of readerId
+    "putBundlePart",         // size of a part
+    "planRetention",         // historyDays needs a tenant
+    "putRunDiff",            // form of commandId
+    "setAccountSettings",    // names of time zones
+    "setApprovalPolicy",     // fields that belong to one mode
+    "reserveAid",            // form of address; reserved names
+    "registerRunner",        // form of backendProfiles
+    "setCommandStatus",      // failureKind depends on status; length of threadId
+    "setGitCredential",      // form of the credential
+    "setProfileCredential",  // form of baseUrl
+    "setProjectSetup",       // control characters of command; form of hosts and paths
+    "setRunStatus",          // failureKind depends on status; no threadId
+    "setTenantBounds",       // form of patterns
+    "startAutomation",       // a runner serves the profile of the agent
+    "stopAgentThread",       // form of agentId
+    "updateAgent",           // rules of workspaceRef and executionPolicy; form of projectId
+    "updateAgentByManifest", // as updateAgent
+    "updateAutomation",      // rules of the pipeline
+    "validateProfile",       // a runner serves the profile
 ];
 
 /// Operations that accept requests which do not fit the schema.

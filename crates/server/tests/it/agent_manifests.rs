@@ -121,6 +121,9 @@ async fn each_other_manifest_is_a_kept_version_with_its_verdicts() {
     ];
     assert_eq!(versions[1..], expected[1..], "{listed}");
     assert_eq!(versions[0]["hash"], expected[0]["hash"]);
+    let refused = cluster.first.get_as(&format!("{path}/manifests?before=0"), token).await;
+    let expected = (400, &json!("before: must be at least 1"));
+    assert_eq!((refused.status.as_u16(), &refused.body["message"]), expected);
     let page = cluster.first.get_as(&format!("{path}/manifests?before=3&limit=1"), token).await.body;
     assert_eq!(page["versions"].as_array().map(Vec::len), Some(1));
     assert_eq!(page["versions"][0]["version"], 2);

@@ -45,6 +45,9 @@ pub(crate) async fn list(
     ValidatedQuery(query): ValidatedQuery<ManifestVersionsQuery>,
 ) -> Result<Json<ManifestVersionsView>, ApiError> {
     let limit = check_limit("limit", query.limit, MAX_PAGE_SIZE)?;
+    if query.before.is_some_and(|before| before < 1) {
+        return Err(ApiError::new(FailureKind::SchemaInvalid, "before: must be at least 1"));
+    }
     let versions = app.agents.manifests.list(&caller, agent, query.before, limit).await?;
     let versions = versions.into_iter().map(|version| view(version, None)).collect();
     Ok(Json(ManifestVersionsView { versions }))
