@@ -76,7 +76,8 @@ impl FrontError {
             | Self::OpenInterrupts
             | Self::RunEnded
             | Self::NoAttachmentStorage
-            | Self::OtherAid(_) => FailureKind::Conflict,
+            | Self::OtherAid(_)
+            | Self::SlugIsNoName => FailureKind::Conflict,
             Self::NoInbox => FailureKind::NotFound,
             Self::AgentKey | Self::SealAnswer(_) => FailureKind::Internal,
             Self::UnknownInterrupt(_)
@@ -84,7 +85,6 @@ impl FrontError {
             | Self::SeveralTurns
             | Self::OtherAgent
             | Self::NoMessage
-            | Self::SlugIsNoName
             | Self::InvalidImage(_)
             | Self::InvalidAttachmentUrl => FailureKind::InvalidInput,
             Self::AttachmentStorage(_) => FailureKind::InfraFailed,
