@@ -49,8 +49,11 @@ enum KillKind {
 const KILL_DECK: [KillKind; 5] =
     [KillKind::Server, KillKind::Postgres, KillKind::Nats, KillKind::Server, KillKind::Postgres];
 
-/// An engine stays down for at most this long.
+/// An engine stays down for at most this long; PostgreSQL also until a client has noticed it.
 const MAX_ENGINE_OUTAGE: Duration = Duration::from_millis(800);
+
+/// A request fails within some seconds without PostgreSQL.
+const MAX_UNNOTICED_OUTAGE: Duration = Duration::from_secs(30);
 
 /// Total downtime: from each kill until both replicas are ready again.
 #[derive(Debug, Default)]
@@ -274,8 +277,6 @@ impl Cluster {
         }
         let kinds: Vec<_> = counts.keys().copied().collect();
         assert_eq!(kinds, ["NATS", "PostgreSQL", "a server"], "seed {}", rounds.seed());
-        let failed = self.failed_without_postgres.load(Ordering::SeqCst);
-        assert!(failed > 0, "no client sent a request while PostgreSQL was down");
         counts
     }
 
@@ -291,12 +292,11 @@ impl Cluster {
             }
             KillKind::Postgres => {
                 self.is_postgres_down.store(true, Ordering::SeqCst);
-                run_blocking(move || {
-                    engines.postgres.kill();
-                    std::thread::sleep(outage);
-                    engines.postgres.restart().expect("recovered");
-                })
-                .await;
+                let killed = Arc::clone(&engines);
+                run_blocking(move || killed.postgres.kill()).await;
+                tokio::time::sleep(outage).await;
+                self.wait_for_failed_request().await;
+                run_blocking(move || engines.postgres.restart().expect("recovered")).await;
                 self.is_postgres_down.store(false, Ordering::SeqCst);
                 "PostgreSQL"
             }
@@ -309,6 +309,15 @@ impl Cluster {
                 .await;
                 "NATS"
             }
+        }
+    }
+
+    /// Waits until a client has met the outage of PostgreSQL: all of them may be connecting again, or wait for something else.
+    async fn wait_for_failed_request(&self) {
+        let (before, limit) = (self.failed_without_postgres.load(Ordering::SeqCst), Instant::now());
+        while self.failed_without_postgres.load(Ordering::SeqCst) == before {
+            assert!(limit.elapsed() < MAX_UNNOTICED_OUTAGE, "no client sends while PostgreSQL is down");
+            tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
 
