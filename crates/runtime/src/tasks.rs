@@ -64,12 +64,14 @@ impl Tasks {
         F: Future<Output = ()> + Send + 'static,
     {
         let guard = RunningTask::enter(name, Arc::clone(&self.running));
-        tokio::spawn(self.tracker.track_future(async move {
+        // Combined without an async block, which would hold the task twice: as what it captures, and as what it awaits.
+        let guarded = AssertUnwindSafe(task).catch_unwind().map(move |ended| {
             let _guard = guard;
-            if AssertUnwindSafe(task).catch_unwind().await.is_err() {
+            if ended.is_err() {
                 on_panic();
             }
-        }));
+        });
+        tokio::spawn(self.tracker.track_future(guarded));
     }
 
     /// Stops all tasks and waits for them, at most `timeout`. Returns the names of the tasks that did not end in time.
