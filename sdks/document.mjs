@@ -12,6 +12,7 @@ const OMITTED_SCHEMAS = [
   "RunStreamData",
   "SessionStreamData",
   "ApprovalStreamData",
+  "RelationStreamData",
   "AuditStreamData",
   "SessionEventView",
 ];

@@ -35,7 +35,7 @@ struct LongTest {
     size: u32,
 }
 
-const LONG_TESTS: [LongTest; 14] = [
+const LONG_TESTS: [LongTest; 15] = [
     LongTest {
         name: "runner-kills",
         about: "SIGKILL of runners during tool calls: no call is repeated, no process survives, the run continues",
@@ -91,6 +91,13 @@ const LONG_TESTS: [LongTest; 14] = [
         package: "guildhall-cli",
         test: "inbox_faults::acknowledged_messages_survive_kills_without_loss_or_duplicate",
         size: 100,
+    },
+    LongTest {
+        name: "relations",
+        about: "a breaking change of an agent with 100,000 users, a server killed half-way: each has exactly one notice",
+        package: "guildhall-cli",
+        test: "relation_faults::every_user_has_one_notice_when_a_server_is_killed_half_way",
+        size: 100_000,
     },
     LongTest {
         name: "dev-kills",

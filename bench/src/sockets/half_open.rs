@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use futures::SinkExt;
 use futures::stream::{self, StreamExt};
+use guildhall_protocol::rpc::MAX_UNAUTHENTICATED_FRAME_BYTES;
 use tokio::net::{TcpSocket, TcpStream};
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::frame::Frame;
@@ -21,7 +22,7 @@ const ADDRESSES: usize = 50;
 const AT_ONCE: usize = 32;
 
 /// Less than the limit, so that the server waits for the rest.
-const UNFINISHED_BYTES: usize = 16 * 1024 - 16;
+const UNFINISHED_BYTES: usize = MAX_UNAUTHENTICATED_FRAME_BYTES - 16;
 
 /// The server is to be at rest before the first reading.
 const SETTLE: Duration = Duration::from_secs(5);

@@ -30,8 +30,8 @@ use std::process;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use client::{
-    access, agents, approvals, automations, completions, context, identity, messages, profiles, retention,
-    runners, runs, sessions, webhooks,
+    access, agents, approvals, automations, completions, context, guard, identity, messages, profiles,
+    relations, retention, runners, runs, sessions, webhooks,
 };
 use exit::ErrorFormat;
 use exit_code::ExitCode;
@@ -106,10 +106,14 @@ enum Command {
     Inbox(messages::inbox::InboxArgs),
     /// Chat with an AID on the terminal
     Chat(messages::chat::ChatArgs),
+    /// Let agents call tools of this device, and ask before they run
+    Guard(guard::GuardArgs),
     /// Call a method of the socket
     Rpc(identity::rpc::RpcArgs),
     /// Verify the public log of all certificates that a server has issued
     Transparency(identity::transparency::TransparencyArgs),
+    /// Grant permissions to agents, show them and take them back
+    Relations(relations::RelationsArgs),
     /// Create, list and change agents
     Agents(agents::AgentsArgs),
     /// Check, compare and send capability manifests of agents
@@ -130,8 +134,12 @@ enum Command {
     Runs(runs::RunsArgs),
     /// List and answer the questions of agents
     Approvals(approvals::ApprovalsArgs),
-    /// Create, list, test and delete webhooks, which tell about questions of agents
+    /// Create, list, test and delete webhooks, which tell about questions of agents and messages to them
     Webhooks(webhooks::WebhooksArgs),
+    /// Forward the messages to an agent to a webhook receiver on this machine
+    Listen(webhooks::listen::ListenArgs),
+    /// Send a sample event to a webhook or a listener
+    Trigger(webhooks::trigger::TriggerArgs),
     /// List, read and cancel sessions (conversations over several runs)
     Sessions(sessions::SessionsArgs),
     /// Show, export and verify audit logs
@@ -212,8 +220,10 @@ fn run(command: &Command) -> anyhow::Result<()> {
         Command::Send(args) => messages::send::run(args),
         Command::Inbox(args) => messages::inbox::run(args),
         Command::Chat(args) => messages::chat::run(args),
+        Command::Guard(args) => guard::run(args),
         Command::Rpc(args) => identity::rpc::run(args),
         Command::Transparency(args) => identity::transparency::run(args),
+        Command::Relations(args) => relations::run(args),
         Command::Agents(args) => agents::run(args),
         Command::Manifest(args) => manifest::run(args),
         Command::Automations(args) => automations::run(args),
@@ -225,6 +235,8 @@ fn run(command: &Command) -> anyhow::Result<()> {
         Command::Runs(args) => runs::run(args),
         Command::Approvals(args) => approvals::run(args),
         Command::Webhooks(args) => webhooks::run(args),
+        Command::Listen(args) => webhooks::listen::run(args),
+        Command::Trigger(args) => webhooks::trigger::run(args),
         Command::Retention(args) => retention::run(args),
         Command::Sessions(args) => sessions::run(args),
         Command::Audit(args) => access::audit::run(args),

@@ -1,8 +1,11 @@
-//! The table of failure kinds. Every transport takes its codes from here.
+//! The registry of failures: the table of failure kinds, from which every transport takes its codes, and the codes with which devices
+//! answer calls of tools.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
+
+use crate::named_enum::named_enum;
 
 /// Whether a caller can retry after a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,6 +80,7 @@ failure_table! {
     SignInRefused: "sign-in-refused", 403, -32064, AfterChange, "The sign-in through the identity provider was refused";
     Conflict: "conflict", 409, -32058, AfterChange, "The request conflicts with the current state";
     IdempotencyConflict: "idempotency-conflict", 409, -32059, Never, "The idempotency key was used for another request";
+    RelationRequired: "relation-required", 403, -32083, AfterChange, "The recipient has no active relation with this agent";
     StaleKeys: "stale-keys", 409, -33011, AfterChange, "The message is not sealed for the present keys of the recipient's devices";
     NotFound: "not-found", 404, -32050, Never, "No such object, or you have no access to it";
     PayloadTooLarge: "payload-too-large", 413, -32051, AfterChange, "The request body is larger than this server accepts";
@@ -115,6 +119,26 @@ impl FailureKind {
 impl fmt::Display for FailureKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
+    }
+}
+
+named_enum! {
+    /// Why a call of a tool failed that was not denied. A device answers with it to an agent, sealed: no transport of the server has
+    /// a code for it.
+    ToolErrorCode, "tool error code";
+    /// The tool failed, or took too long.
+    PlatformError = "TOOL_PLATFORM_ERROR",
+    /// The arguments do not match the input schema.
+    InvalidArguments = "TOOL_INVALID_ARGUMENTS",
+    /// The device has no such tool.
+    Unavailable = "TOOL_UNAVAILABLE",
+}
+
+impl ToolErrorCode {
+    /// Returns the name of its page in the documentation.
+    #[must_use]
+    pub fn page(self) -> String {
+        self.as_str().to_ascii_lowercase().replace('_', "-")
     }
 }
 
@@ -209,6 +233,26 @@ mod tests {
         let errors: Vec<String> =
             FailureKind::ALL.iter().filter_map(|kind| page_error(&folder, *kind)).collect();
         assert!(errors.is_empty(), "\n{}", errors.join("\n"));
+    }
+
+    // covers: M27
+    #[test]
+    fn every_tool_error_code_is_registered_with_a_page_of_its_own() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/errors");
+        let index = std::fs::read_to_string(folder.join("README.md")).expect("an index");
+        for code in ToolErrorCode::ALL {
+            let page = format!("{}.md", code.page());
+            let text = std::fs::read_to_string(folder.join(&page)).expect(&page);
+            assert!(text.starts_with(&format!("# {code}\n")), "{page}");
+            assert!(text.contains("## What happened") && text.contains("## What to do"), "{page}");
+            assert!(
+                index.contains(&format!("[{code}]({page})")),
+                "docs/errors/README.md does not link {page}"
+            );
+            assert_eq!(FailureKind::from_name(&code.page()), None, "{code} is also a failure kind");
+        }
+        let names: Vec<_> = ToolErrorCode::ALL.iter().map(|code| code.as_str()).collect();
+        assert_eq!(names, ["TOOL_PLATFORM_ERROR", "TOOL_INVALID_ARGUMENTS", "TOOL_UNAVAILABLE"]);
     }
 
     #[test]

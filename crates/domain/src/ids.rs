@@ -209,6 +209,11 @@ typed_id! {
 }
 
 typed_id! {
+    /// What a user has granted to an agent.
+    RelationId, "relation", "rel"
+}
+
+typed_id! {
     /// An endpoint of a tenant that is told about events.
     WebhookId, "webhook", "whk"
 }

@@ -19,6 +19,7 @@ pub mod named_enum;
 pub mod ops;
 pub mod profiles;
 pub mod redact;
+pub mod relations;
 pub mod retention;
 pub mod runners;
 pub mod runs;

@@ -19,9 +19,9 @@ const TEXT_LENGTH: usize = SECRET_PREFIX.len() + SECRET_BYTES.div_ceil(3) * 4;
 /// A secret that signs the requests of one webhook. Its receiver has the same one.
 pub struct WebhookSecret(Zeroizing<[u8; SECRET_BYTES]>);
 
-/// Stored bytes that are not a secret.
+/// Not a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the stored signing secret does not have {SECRET_BYTES} bytes")]
+#[error("the signing secret does not have {SECRET_BYTES} bytes")]
 pub struct InvalidWebhookSecret;
 
 impl WebhookSecret {
@@ -34,6 +34,13 @@ impl WebhookSecret {
     pub fn from_bytes(bytes: &SecretSlice<u8>) -> Result<Self, InvalidWebhookSecret> {
         let bytes = bytes.expose_secret().try_into().map_err(|_| InvalidWebhookSecret)?;
         Ok(Self(Zeroizing::new(bytes)))
+    }
+
+    /// Reads what [`Self::to_text`] returned.
+    pub fn from_text(text: &SecretString) -> Result<Self, InvalidWebhookSecret> {
+        let encoded = text.expose_secret().strip_prefix(SECRET_PREFIX).ok_or(InvalidWebhookSecret)?;
+        let bytes = STANDARD.decode(encoded).map(SecretSlice::from).map_err(|_| InvalidWebhookSecret)?;
+        Self::from_bytes(&bytes)
     }
 
     /// Returns the bytes, to be sealed.
@@ -90,6 +97,8 @@ mod tests {
         assert_eq!(format!("{one:?}"), "WebhookSecret([redacted])");
         let again = secret(one.expose()).expect("32 bytes");
         assert_eq!(again.sign("content"), one.sign("content"));
+        let read = WebhookSecret::from_text(&one.to_text()).expect("the text form");
+        assert_eq!(read.sign("content"), one.sign("content"));
         assert_ne!(other.sign("content"), one.sign("content"));
     }
 
@@ -97,6 +106,10 @@ mod tests {
     fn bytes_of_another_length_are_rejected() {
         for length in [0, 31, 33] {
             assert_eq!(secret(&vec![0; length]).err(), Some(InvalidWebhookSecret));
+        }
+        for text in ["", "whsec_", "whsec_AAAA", "whsec_?", "MDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDA="] {
+            let read = WebhookSecret::from_text(&SecretString::from(text));
+            assert_eq!(read.err(), Some(InvalidWebhookSecret), "{text}");
         }
     }
 }

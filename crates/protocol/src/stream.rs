@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 
 use crate::rest::access::audit::AuditEntryView;
 use crate::rest::approvals::ApprovalEventView;
+use crate::rest::relations::RelationEventView;
 use crate::rest::runs::EventView;
 use crate::rest::runs::event_union::RunEvent;
 
@@ -112,6 +113,14 @@ pub enum AuditStreamData {
 #[serde(untagged)]
 pub enum ApprovalStreamData {
     Event(ApprovalEventView),
+    Notice(NoticeFrame),
+}
+
+/// The data of a frame in the stream of a user's relations.
+#[derive(Debug, ToSchema)]
+#[serde(untagged)]
+pub enum RelationStreamData {
+    Event(RelationEventView),
     Notice(NoticeFrame),
 }
 

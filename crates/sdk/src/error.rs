@@ -145,6 +145,7 @@ pub fn next_step_for(kind: FailureKind) -> &'static str {
         FailureKind::ProviderAuthFailed => "set a valid key with `guildhall profiles set PROFILE`",
         FailureKind::InvalidSignature => "set the clock of this machine, and sign the call again",
         FailureKind::StaleKeys => "get the keys of the recipient again, and seal the message again",
+        FailureKind::RelationRequired => "ask the recipient to consent to the agent, then send it again",
         FailureKind::Cancelled => "create another run in the same session",
         FailureKind::SessionStoreEvicted | FailureKind::ThreadResumeFailed => "create a new session",
         FailureKind::BudgetExceeded => "raise the budget, or wait until it is reset",

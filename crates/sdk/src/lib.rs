@@ -1,5 +1,5 @@
-//! The Rust client: REST, streams, the socket, messages that are sealed from end to end, and the [`guard`] of a device whose
-//! tools agents call.
+//! The Rust client: REST, streams, the socket, messages that are sealed from end to end, the [`guard`] of a device whose
+//! tools agents call, and the [`tool_calls`] themselves.
 //!
 //! A [`Client`] has one method per API operation, in one module per resource. Calls with authentication get the token
 //! from a [`TokenSource`] each time, so a long-lived client outlives its first token. The clients of a runner are in
@@ -35,6 +35,7 @@ mod oidc;
 mod pki;
 mod profiles;
 mod projects;
+mod relations;
 mod retention;
 pub mod runner;
 mod runner_jobs;
@@ -44,8 +45,10 @@ mod sessions;
 pub mod socket;
 mod tenants;
 mod token;
+pub mod tool_calls;
 mod transparency;
 mod users;
+mod webhook_listener;
 mod webhooks;
 
 pub use approvals::ApprovalFilter;
@@ -64,4 +67,5 @@ pub use runs::{RunEvent, RunEventPage, RunFollower, RunScope, RunStreamItem};
 pub use sessions::{SessionEventsRequest, SessionListRequest, SessionScope};
 pub use token::{TokenFuture, TokenSource};
 pub use users::UserScope;
+pub use webhook_listener::{ForwardedEvent, WebhookForwarder};
 pub use webhooks::{NewWebhook, RotatedWebhook};

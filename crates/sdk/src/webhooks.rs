@@ -1,8 +1,12 @@
 //! Webhooks.
 
 use guildhall_domain::ids::{TenantId, WebhookId};
+use guildhall_protocol::rest::webhooks::deliveries::{
+    DeliveriesView, DeliveryView, ResendEvents, ResentView,
+};
 use guildhall_protocol::rest::webhooks::{
-    CreateWebhook, NewWebhookView, RotatedWebhookView, WebhookTestView, WebhookView, WebhooksView,
+    CreateWebhook, NewWebhookView, RotatedWebhookView, TriggerEvent, UpdateWebhook, WebhookTestView,
+    WebhookView, WebhooksView,
 };
 use jiff::Timestamp;
 use reqwest::Method;
@@ -72,5 +76,62 @@ impl Client {
         let segments = ["tenants", &tenant.to_string(), "webhooks", &webhook.to_string(), "test"];
         let view: WebhookTestView = self.call(self.request(Method::POST, &segments)).await?;
         Ok(view.event_id)
+    }
+
+    pub async fn get_webhook(&self, webhook: WebhookId) -> Result<WebhookView, ClientError> {
+        self.call(self.request(Method::GET, &["webhooks", &webhook.to_string()])).await
+    }
+
+    /// Enables a webhook, or disables it.
+    pub async fn set_webhook_enabled(
+        &self,
+        webhook: WebhookId,
+        enabled: bool,
+    ) -> Result<WebhookView, ClientError> {
+        let request = self.request(Method::PATCH, &["webhooks", &webhook.to_string()]);
+        self.call(request.json(&UpdateWebhook { enabled })).await
+    }
+
+    /// Requests a sample event of a type. Returns its id.
+    pub async fn trigger_webhook(&self, webhook: WebhookId, event_type: &str) -> Result<String, ClientError> {
+        let request = self.request(Method::POST, &["webhooks", &webhook.to_string(), "trigger"]);
+        let trigger = TriggerEvent { event_type: event_type.to_owned() };
+        let view: WebhookTestView = self.call(request.json(&trigger)).await?;
+        Ok(view.event_id)
+    }
+
+    /// Lists the events of a webhook with their attempts, newest first, up to a limit.
+    pub async fn list_webhook_deliveries(
+        &self,
+        webhook: WebhookId,
+        state: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<DeliveryView>, ClientError> {
+        let (mut deliveries, mut cursor) = (Vec::new(), None::<String>);
+        while deliveries.len() < limit {
+            let page_size = limit.saturating_sub(deliveries.len()).min(100);
+            let mut query = vec![("limit", page_size.to_string())];
+            query.extend(state.map(|state| ("state", state.to_owned())));
+            query.extend(cursor.take().map(|cursor| ("cursor", cursor)));
+            let page: DeliveriesView =
+                self.call(self.query(&["webhooks", &webhook.to_string(), "deliveries"], &query)).await?;
+            deliveries.extend(page.deliveries);
+            match page.next_cursor {
+                Some(next) => cursor = Some(next),
+                None => break,
+            }
+        }
+        Ok(deliveries)
+    }
+
+    /// Requests that events are sent again. Returns how many.
+    pub async fn resend_webhook_events(
+        &self,
+        webhook: WebhookId,
+        events: &ResendEvents,
+    ) -> Result<u32, ClientError> {
+        let request = self.request(Method::POST, &["webhooks", &webhook.to_string(), "resend"]);
+        let view: ResentView = self.call(request.json(events)).await?;
+        Ok(view.events)
     }
 }

@@ -8,6 +8,7 @@ use guildhall_runtime::{Clock, Tasks};
 use guildhall_service::access::audit_seal::AuditSeal;
 use guildhall_service::access::signing::{self, ReconcileSigningKeys};
 use guildhall_service::approvals::reconcile::ExpireApprovals;
+use guildhall_service::messages::GrowthWatch;
 use guildhall_service::ops::health::ReplicaIdentity;
 use guildhall_service::ops::idempotency_keys::{CLEANUP_INTERVAL, IdempotencyKeyCleanup};
 use guildhall_service::ops::indexes::start_builds;
@@ -15,10 +16,15 @@ use guildhall_service::ops::outbox::{self, Handler, Outbox, OutboxTimeouts};
 use guildhall_service::ops::rate_windows::RateWindowCleanup;
 use guildhall_service::ops::replicas::ReplicaHeartbeat;
 use guildhall_service::profiles::validations::SettleValidations;
+use guildhall_service::relations::reconcile::CheckRelations;
 use guildhall_service::retention::erase::EraseExpired;
 use guildhall_service::runs::reconcile::{EventPartitions, ReconcileRuns};
-use guildhall_service::webhooks::deliver::DeliverWebhooks;
-use guildhall_service::{Deps, profiles};
+use guildhall_service::webhooks::cleanup::DeleteOldEvents;
+use guildhall_service::webhooks::earlier_events::MoveEarlierEvents;
+use guildhall_service::webhooks::follow::FollowInboxes;
+use guildhall_service::webhooks::queue::SendEvents;
+use guildhall_service::webhooks::sender::Sender;
+use guildhall_service::{Deps, profiles, relations};
 use guildhall_store::Store;
 
 use crate::settings::Settings;
@@ -74,7 +80,6 @@ pub(crate) fn start_group_reconcilers(
     config: &Config,
     deps: &Deps,
     profiles: &profiles::Group,
-    egress: EgressOptions,
     tasks: &Tasks,
     reconcilers: &Reconcilers,
 ) {
@@ -94,15 +99,41 @@ pub(crate) fn start_group_reconcilers(
         stop: tasks.stop(),
     };
     reconcilers.start(tasks, config.retention.check_every, erase);
-    start_outbox(deps, egress, tasks, reconcilers);
+    start_outbox(deps, tasks, reconcilers);
 }
 
-/// Starts to perform side effects outside the database. Webhooks are the only ones yet.
-fn start_outbox(deps: &Deps, egress: EgressOptions, tasks: &Tasks, reconcilers: &Reconcilers) {
-    let (store, sealer) = (deps.store.clone(), Arc::clone(&deps.payload_sealer));
-    let webhooks = DeliverWebhooks::new(store.clone(), deps.clock.clone(), sealer, egress);
-    let handlers: Vec<Arc<dyn Handler>> = vec![Arc::new(webhooks)];
+/// Opens the relations of users with agents, and starts to compare them with new manifests.
+pub(crate) fn start_relations(deps: &Deps, tasks: &Tasks, reconcilers: &Reconcilers) -> relations::Group {
+    let group = relations::open(deps, tasks);
+    let checks = CheckRelations::new(&group.relations, tasks.stop());
+    reconcilers.start(tasks, CheckRelations::INTERVAL, checks);
+    group
+}
+
+/// Starts to perform side effects outside the database. There is none yet but the events of webhooks that replicas of an
+/// earlier version have left.
+fn start_outbox(deps: &Deps, tasks: &Tasks, reconcilers: &Reconcilers) {
+    let store = deps.store.clone();
+    let handlers: Vec<Arc<dyn Handler>> = vec![Arc::new(MoveEarlierEvents { store: store.clone() })];
     if let Some(outbox) = Outbox::new(store, handlers, OutboxTimeouts::DEFAULT, tasks.stop()) {
         reconcilers.start(tasks, outbox::POLL_INTERVAL, outbox);
     }
+}
+
+/// Starts to send the events of webhooks, and to find those of agents.
+pub(crate) fn start_webhooks(
+    deps: &Deps,
+    egress: EgressOptions,
+    growth: GrowthWatch,
+    tasks: &Tasks,
+    reconcilers: &Reconcilers,
+) {
+    let (store, sealer) = (deps.store.clone(), Arc::clone(&deps.payload_sealer));
+    let sender = Sender::new(store.clone(), deps.clock.clone(), sealer, egress);
+    let send = SendEvents::new(store.clone(), sender, tasks.stop());
+    let signal = reconcilers.start(tasks, SendEvents::INTERVAL, send);
+    let follow = FollowInboxes::new(store.clone(), growth, signal, tasks.stop());
+    follow.notify(reconcilers.start(tasks, FollowInboxes::INTERVAL, follow.clone()));
+    let cleanup = DeleteOldEvents { store, stop: tasks.stop() };
+    reconcilers.start(tasks, DeleteOldEvents::INTERVAL, cleanup);
 }

@@ -6,12 +6,12 @@ use guildhall_runtime::Tasks;
 use guildhall_runtime::reconcile::Reconcilers;
 use guildhall_service::front::agent_inboxes::AnswerMessages;
 use guildhall_service::messages::ExpireMessages;
-use guildhall_store::Store;
+use guildhall_store::{Store, StoreError};
 use jiff::SignedDuration;
 
 use crate::Config;
 
-/// A longer lifetime needs partitions that do not exist yet.
+/// The partitions of a longer lifetime would be too large, or too many.
 const MAX_LIFETIME: Duration = Duration::from_secs(30 * 24 * 3600);
 const MIN_LIFETIME: Duration = Duration::from_secs(1);
 
@@ -31,15 +31,18 @@ pub(crate) fn lifetime(config: &Config) -> Result<SignedDuration, InvalidMessage
     SignedDuration::try_from(configured).map_err(|_| InvalidMessageLifetime)
 }
 
-/// Starts to remove what has expired. `store` connects as the owner of the tables.
-pub(crate) fn start_expiry(
+/// Creates the partitions of messages, and starts to remove what has expired. `store` connects as the owner of the tables.
+pub(crate) async fn start_expiry(
     store: &Store,
     lifetime: SignedDuration,
     tasks: &Tasks,
     reconcilers: &Reconcilers,
-) {
+) -> Result<(), StoreError> {
     let expire = ExpireMessages { store: store.clone(), lifetime, stop: tasks.stop() };
+    // The lifetime may be longer than it was: its messages need partitions before the first one is sent.
+    expire.create_partitions().await?;
     reconcilers.start(tasks, ExpireMessages::INTERVAL, expire);
+    Ok(())
 }
 
 /// Starts to answer the messages of agents.

@@ -41,7 +41,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use crate::background::{start_group_reconcilers, start_housekeeping};
+use crate::background::{start_group_reconcilers, start_housekeeping, start_relations, start_webhooks};
 use crate::gateway::Addresses;
 use crate::http_parts::{access_rules, authority_watches, limits, rates, sockets, streams, trusted_proxies};
 use crate::messages::{start_answers, start_expiry};
@@ -116,8 +116,10 @@ impl Server {
         };
         let (auth, runs, approvals) = (open_auth(&deps), runs::open(&deps), approvals::open(&deps));
         let profiles = profiles::open(&deps, settings.address_rules.clone(), config.secrets.validate_within);
-        start_group_reconcilers(config, &deps, &profiles, settings.egress, &tasks, &reconcilers);
-        start_expiry(&deps.owner_store, settings.message_lifetime, &tasks, &reconcilers);
+        start_group_reconcilers(config, &deps, &profiles, &tasks, &reconcilers);
+        start_expiry(&deps.owner_store, settings.message_lifetime, &tasks, &reconcilers)
+            .await
+            .map_err(StartError::Owner)?;
         let messages = messages::open(messages::MessageParts {
             store: &store,
             clock: &clock,
@@ -125,7 +127,11 @@ impl Server {
             tasks: &tasks,
             issuer: settings.issuer.as_ref().map(|issuer| issuer.authority.name().clone()),
             lifetime: settings.message_lifetime,
+            rates: &deps.rates,
         });
+        let growth = messages.webhook_growth.clone();
+        start_webhooks(&deps, settings.egress, growth, &tasks, &reconcilers);
+        let relations = start_relations(&deps, &tasks, &reconcilers);
         let gateway_url = gateway::url(config, settings.issuer.as_ref(), &settings.public_url, addresses);
         let access_rules = access_rules(config, &settings.public_url, addresses, settings.issuer.as_ref());
         let aids = identity::open(&deps, &auth, settings.issuer, config.aun.registration);
@@ -146,6 +152,7 @@ impl Server {
             waiting_requests: WaitingRequests::new(config.http.max_connections.get()),
             ops: ops::open(&deps, Arc::clone(&health)),
             profiles,
+            relations,
             runners: runners::open(&deps, &runs, starter),
             sessions: sessions::open(&deps, &runs),
             front,

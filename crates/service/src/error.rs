@@ -13,6 +13,7 @@ use crate::identity::error::IdentityError;
 use crate::messages::MessageError;
 use crate::ops::rates::error::RateError;
 use crate::profiles::error::ProfileError;
+use crate::relations::error::RelationError;
 use crate::runners::error::RunnerError;
 use crate::runs::error::RunError;
 use crate::webhooks::error::WebhookError;
@@ -49,6 +50,8 @@ pub enum ServiceError {
     #[error(transparent)]
     Rate(#[from] RateError),
     #[error(transparent)]
+    Relation(#[from] RelationError),
+    #[error(transparent)]
     Run(#[from] RunError),
     #[error(transparent)]
     Runner(#[from] RunnerError),
@@ -73,6 +76,7 @@ impl ServiceError {
             Self::Identity(error) => error.failure(),
             Self::Message(error) => error.failure(),
             Self::Rate(error) => error.failure(),
+            Self::Relation(error) => error.failure(),
             Self::Run(error) => error.failure(),
             Self::Runner(error) => error.failure(),
             Self::Profile(error) => error.failure(),
@@ -122,6 +126,7 @@ from_group_errors! {
         guildhall_domain::agents::automation::AutomationConflict, guildhall_domain::agents::automation::InvalidAutomation;
     Front: crate::front::object_storage::ObjectStorageError, guildhall_domain::front::attachment::InvalidImage,
         guildhall_domain::front::attachment::UnreferencedQuotaExceeded;
+    Relation: guildhall_domain::relations::GrantError;
     Run: guildhall_domain::runs::policy::PolicyViolation, guildhall_domain::runs::command::CommandError;
     Runner: guildhall_domain::runs::lease::ClaimError, guildhall_domain::runners::job::JobError,
         guildhall_domain::runs::event::InvalidEvent, guildhall_domain::journal::AppendRejection,

@@ -17,6 +17,7 @@ pub mod journal;
 pub mod messages;
 pub mod ops;
 pub mod profiles;
+pub mod relations;
 pub mod retention;
 pub mod run_steps;
 pub mod runners;

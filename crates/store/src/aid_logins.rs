@@ -29,6 +29,7 @@ pub async fn find_session(store: &Store, login: LoginId) -> Result<Option<AidSes
             owner: PrincipalId::from_uuid(row.principal),
             login,
             expires_at: row.expires_at.to_jiff(),
+            is_of_agent: row.is_of_agent,
         })
     })
     .transpose()

@@ -5,9 +5,11 @@
 //!
 //! This crate contains no business rules: it reads and writes what the caller passes in.
 
+pub mod agent_aids;
 pub mod agent_answers;
 pub mod agent_inboxes;
 pub mod agent_manifests;
+pub mod agent_webhooks;
 pub mod agents;
 pub mod aid_certificates;
 pub mod aid_issuer;
@@ -58,6 +60,11 @@ pub mod principals;
 pub mod profile_validations;
 pub mod projects;
 pub mod rate_windows;
+pub mod relation_changes;
+pub mod relation_checks;
+pub mod relation_heads;
+pub mod relation_notices;
+pub mod relations;
 pub mod replicas;
 pub mod retention;
 pub mod retention_policies;
@@ -74,11 +81,14 @@ pub mod signing_keys;
 pub mod tenant_bounds;
 pub mod tenants;
 pub mod threads;
+pub mod tool_calls;
 pub mod transparency_log;
 pub mod trust_list;
 mod tx;
 pub mod unknown_names;
 pub mod used_login_nonces;
+pub mod visible_agents;
+pub mod webhook_events;
 pub mod webhooks;
 pub mod workspace_bundles;
 pub mod workspace_diffs;

@@ -1,11 +1,12 @@
 //! Webhooks: endpoints of tenants that are told about events.
 
-use guildhall_domain::ids::{PrincipalId, TenantId, WebhookEventId, WebhookId};
+use guildhall_domain::ids::{AgentId, PrincipalId, TenantId, WebhookEventId, WebhookId};
 use guildhall_domain::webhooks::event::WebhookEventType;
 use guildhall_domain::webhooks::url::WebhookUrl;
-use guildhall_domain::webhooks::{DisableReason, DisabledWebhook, FailedDelivery, Webhook};
+use guildhall_domain::webhooks::{
+    DisableReason, DisabledWebhook, FailedDelivery, MAX_AGENT_WEBHOOKS, MAX_WEBHOOKS, Webhook, WebhookSender,
+};
 use jiff_sqlx::{Timestamp, ToSqlx};
-use sqlx::PgExecutor;
 use uuid::Uuid;
 
 use crate::{Store, StoreError, Tx};
@@ -15,6 +16,8 @@ use crate::{Store, StoreError, Tx};
 pub struct NewWebhook<'a> {
     pub id: WebhookId,
     pub tenant: TenantId,
+    /// The agent whose messages it is told about, and who sends its events.
+    pub agent: Option<(AgentId, WebhookSender)>,
     pub url: &'a WebhookUrl,
     pub events: &'a [WebhookEventType],
     pub description: &'a str,
@@ -39,6 +42,21 @@ pub struct NewFailure<'a> {
     pub is_final: bool,
 }
 
+/// How many webhooks a tenant has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WebhookCounts {
+    pub all: usize,
+    /// Those that are told about the same agent, or about the tenant.
+    pub same: usize,
+}
+
+/// Since when every attempt of a webhook has failed, and the time of PostgreSQL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FailingSince {
+    pub since: jiff::Timestamp,
+    pub now: jiff::Timestamp,
+}
+
 /// The columns that every query of a webhook selects.
 struct Row {
     id: Uuid,
@@ -57,6 +75,9 @@ struct Row {
     last_failure_attempt: Option<i32>,
     last_failure_message: Option<String>,
     last_failure_is_final: Option<bool>,
+    failing_since: Option<Timestamp>,
+    agent: Option<Uuid>,
+    polled_at: Option<Timestamp>,
 }
 
 impl Row {
@@ -81,6 +102,8 @@ impl Row {
         Ok(Webhook {
             id: WebhookId::from_uuid(self.id),
             tenant: TenantId::from_uuid(self.tenant),
+            agent: self.agent.map(AgentId::from_uuid),
+            sender: if self.polled_at.is_some() { WebhookSender::Listener } else { WebhookSender::Server },
             url,
             // A newer replica may know more types.
             events: self.events.iter().filter_map(|name| WebhookEventType::from_name(name).ok()).collect(),
@@ -91,18 +114,26 @@ impl Row {
             previous_secret_ends_at: self.previous_secret_ends_at.map(Timestamp::to_jiff),
             last_success_at: self.last_success_at.map(Timestamp::to_jiff),
             last_failure,
+            failing_since: self.failing_since.map(Timestamp::to_jiff),
         })
     }
 }
 
 /// Locks a tenant until the end of the transaction, and counts its webhooks.
-pub async fn lock_and_count(tx: &mut Tx, tenant: TenantId) -> Result<usize, StoreError> {
+pub async fn lock_and_count(
+    tx: &mut Tx,
+    tenant: TenantId,
+    agent: Option<AgentId>,
+) -> Result<WebhookCounts, StoreError> {
     sqlx::query_file!("queries/webhooks/lock_tenant.sql", tenant.as_uuid())
         .fetch_optional(tx.connection())
         .await?;
-    let row =
-        sqlx::query_file!("queries/webhooks/count.sql", tenant.as_uuid()).fetch_one(tx.connection()).await?;
-    Ok(usize::try_from(row.count).unwrap_or(usize::MAX))
+    let agent = agent.map(AgentId::as_uuid);
+    let row = sqlx::query_file!("queries/webhooks/count.sql", tenant.as_uuid(), agent)
+        .fetch_one(tx.connection())
+        .await?;
+    let count = |number: i64| usize::try_from(number).unwrap_or(usize::MAX);
+    Ok(WebhookCounts { all: count(row.all), same: count(row.same) })
 }
 
 /// Inserts a webhook. Returns when it was created.
@@ -120,7 +151,21 @@ pub async fn insert(tx: &mut Tx, new: &NewWebhook<'_>) -> Result<jiff::Timestamp
     )
     .fetch_one(tx.connection())
     .await?;
+    if let Some((agent, sender)) = new.agent {
+        let (agent, is_listener) = (agent.as_uuid(), sender == WebhookSender::Listener);
+        sqlx::query_file!("queries/agent_webhooks/insert.sql", new.id.as_uuid(), agent, is_listener)
+            .execute(tx.connection())
+            .await?;
+    }
     Ok(row.created_at.to_jiff())
+}
+
+/// Returns the tenant of a webhook.
+pub async fn find_tenant(store: &Store, id: WebhookId) -> Result<Option<TenantId>, StoreError> {
+    let row = sqlx::query_file!("queries/webhooks/find_tenant.sql", id.as_uuid())
+        .fetch_optional(&store.pool)
+        .await?;
+    Ok(row.map(|row| TenantId::from_uuid(row.tenant)))
 }
 
 pub async fn find(store: &Store, tenant: TenantId, id: WebhookId) -> Result<Option<Webhook>, StoreError> {
@@ -134,28 +179,39 @@ pub async fn lock(tx: &mut Tx, tenant: TenantId, id: WebhookId) -> Result<Option
     row.fetch_optional(tx.connection()).await?.map(Row::into_webhook).transpose()
 }
 
-/// Lists the webhooks of a tenant, oldest first.
+/// Lists the webhooks of a tenant and its agents, oldest first.
 pub async fn list(store: &Store, tenant: TenantId, limit: usize) -> Result<Vec<Webhook>, StoreError> {
-    list_with(&store.pool, tenant, limit).await
-}
-
-/// Lists the webhooks of a tenant in a transaction.
-pub async fn load_all(tx: &mut Tx, tenant: TenantId, limit: usize) -> Result<Vec<Webhook>, StoreError> {
-    list_with(tx.connection(), tenant, limit).await
-}
-
-async fn list_with(
-    executor: impl PgExecutor<'_>,
-    tenant: TenantId,
-    limit: usize,
-) -> Result<Vec<Webhook>, StoreError> {
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let rows = sqlx::query_file_as!(Row, "queries/webhooks/list.sql", tenant.as_uuid(), limit);
-    rows.fetch_all(executor).await?.into_iter().map(Row::into_webhook).collect()
+    rows.fetch_all(&store.pool).await?.into_iter().map(Row::into_webhook).collect()
+}
+
+/// Lists the webhooks that are told about a tenant, without those of its agents.
+pub async fn load_of_tenant(tx: &mut Tx, tenant: TenantId) -> Result<Vec<Webhook>, StoreError> {
+    let limit = i64::try_from(MAX_WEBHOOKS).unwrap_or(i64::MAX);
+    let rows = sqlx::query_file_as!(Row, "queries/webhooks/list_of_tenant.sql", tenant.as_uuid(), limit);
+    rows.fetch_all(tx.connection()).await?.into_iter().map(Row::into_webhook).collect()
+}
+
+/// Returns the webhooks of an agent, in a transaction.
+pub async fn load_of_agent(tx: &mut Tx, agent: AgentId) -> Result<Vec<Webhook>, StoreError> {
+    let limit = i64::try_from(MAX_AGENT_WEBHOOKS).unwrap_or(i64::MAX);
+    let rows = sqlx::query_file_as!(Row, "queries/webhooks/list_of_agent.sql", agent.as_uuid(), limit);
+    rows.fetch_all(tx.connection()).await?.into_iter().map(Row::into_webhook).collect()
 }
 
 /// Deletes a webhook. Returns false if there is none.
 pub async fn delete(tx: &mut Tx, tenant: TenantId, id: WebhookId) -> Result<bool, StoreError> {
+    // As whoever enqueues events locks them: the cursor, the webhook, its lanes. The foreign keys have no order.
+    sqlx::query_file!("queries/agent_webhooks/lock.sql", id.as_uuid())
+        .fetch_optional(tx.connection())
+        .await?;
+    sqlx::query_file!("queries/webhooks/lock_id.sql", tenant.as_uuid(), id.as_uuid())
+        .fetch_optional(tx.connection())
+        .await?;
+    sqlx::query_file!("queries/webhook_lanes/delete_of_webhook.sql", id.as_uuid())
+        .execute(tx.connection())
+        .await?;
     let done = sqlx::query_file!("queries/webhooks/delete.sql", tenant.as_uuid(), id.as_uuid())
         .execute(tx.connection())
         .await?;
@@ -196,7 +252,7 @@ pub async fn find_secrets(
     }))
 }
 
-/// Disables a webhook. Returns false if it is disabled already, or deleted.
+/// Disables a webhook: the events that wait are missed. Returns false if it is disabled already, or deleted.
 pub async fn disable(
     tx: &mut Tx,
     tenant: TenantId,
@@ -207,6 +263,24 @@ pub async fn disable(
         sqlx::query_file!("queries/webhooks/disable.sql", tenant.as_uuid(), id.as_uuid(), reason.as_str())
             .execute(tx.connection())
             .await?;
+    if done.rows_affected() == 0 {
+        return Ok(false);
+    }
+    // Whoever finishes an attempt locks the lane before the event.
+    sqlx::query_file!("queries/webhook_lanes/delete_of_webhook.sql", id.as_uuid())
+        .execute(tx.connection())
+        .await?;
+    sqlx::query_file!("queries/webhook_events/miss_waiting.sql", id.as_uuid())
+        .execute(tx.connection())
+        .await?;
+    Ok(true)
+}
+
+/// Enables a webhook. Returns false if it is enabled already, or deleted.
+pub async fn enable(tx: &mut Tx, tenant: TenantId, id: WebhookId) -> Result<bool, StoreError> {
+    let done = sqlx::query_file!("queries/webhooks/enable.sql", tenant.as_uuid(), id.as_uuid())
+        .execute(tx.connection())
+        .await?;
     Ok(done.rows_affected() == 1)
 }
 
@@ -218,14 +292,14 @@ pub async fn set_success(store: &Store, tenant: TenantId, id: WebhookId) -> Resu
     Ok(())
 }
 
-/// Stores a failed attempt.
+/// Stores a failed attempt. Returns since when every attempt has failed; none if the webhook was deleted.
 pub async fn set_failure(
     store: &Store,
     tenant: TenantId,
     id: WebhookId,
     failure: &NewFailure<'_>,
-) -> Result<(), StoreError> {
-    sqlx::query_file!(
+) -> Result<Option<FailingSince>, StoreError> {
+    let row = sqlx::query_file!(
         "queries/webhooks/set_failure.sql",
         tenant.as_uuid(),
         id.as_uuid(),
@@ -234,7 +308,7 @@ pub async fn set_failure(
         failure.message,
         failure.is_final
     )
-    .execute(&store.pool)
+    .fetch_optional(&store.pool)
     .await?;
-    Ok(())
+    Ok(row.map(|row| FailingSince { since: row.failing_since.to_jiff(), now: row.now.to_jiff() }))
 }

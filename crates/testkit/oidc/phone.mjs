@@ -1,12 +1,14 @@
 // Answers a question of an agent with a real browser of a phone's size: headless Chromium opens the page, signs in and
 // presses the button of an option. Argument, as JSON: url, name, password, button (its text), profile (an empty folder),
-// language, screenshots (a folder; optional), fields (values of a form by label; optional). Prints what the page showed before and after the answer, and its layout,
-// as one line of JSON.
+// language, screenshots (a folder; optional), fields (values of a form by label; optional), shown and done (selectors of what the page
+// has before and after the answer; optional). Prints what the page showed before and after the answer, its layout, and where a frame
+// with the page ended up, as one line of JSON.
 import { existsSync } from 'node:fs';
 import { chromium } from 'playwright-core';
 
 const programs = ['/usr/bin/chromium', '/usr/bin/google-chrome'];
-const { url, name, password, button, profile, language, screenshots, fields = {} } = JSON.parse(process.argv[2]);
+const { url, name, password, button, profile, language, screenshots, fields = {}, shown, done } = JSON.parse(process.argv[2]);
+const form = 'form input[name=digest]';
 const context = await chromium.launchPersistentContext(profile, {
   executablePath: programs.find((program) => existsSync(program)),
   headless: true,
@@ -62,7 +64,7 @@ try {
   await page.fill('input[name=name]', name);
   await page.fill('input[name=password]', password);
   await page.click('form button');
-  await page.waitForSelector('form input[name=digest]', { state: 'attached' });
+  await page.waitForSelector(shown ?? form, { state: 'attached' });
   const [address, before, question] = [page.url(), await page.innerText('main'), await layout(page)];
   await screenshot(page, 'question');
   await page.emulateMedia({ colorScheme: 'dark' });
@@ -71,10 +73,17 @@ try {
   // With the keyboard, as a person without a pointer does.
   await page.focus(`button:text-is("${button}")`);
   await page.keyboard.press('Enter');
-  await page.waitForSelector('form input[name=digest]', { state: 'detached' });
+  if (done) await page.waitForSelector(done, { state: 'attached' });
+  else await page.waitForSelector(form, { state: 'detached' });
   const [after, outcome] = [await page.innerText('main'), await layout(page)];
   await screenshot(page, 'outcome');
-  console.log(JSON.stringify({ address, before, after, finalAddress: page.url(), layouts: [signIn, question, outcome], complaints }));
+  const finalAddress = page.url();
+  const found = [...complaints];
+  // A page of another site that shows this one in a frame.
+  await page.goto('about:blank');
+  await page.setContent(`<iframe src="${url}"></iframe>`, { waitUntil: 'load' });
+  const framed = page.frames().at(-1).url();
+  console.log(JSON.stringify({ address, before, after, finalAddress, layouts: [signIn, question, outcome], complaints: found, framed }));
 } finally {
   await context.close();
 }

@@ -13,6 +13,12 @@ pub fn codex_program() -> PathBuf {
     program.unwrap_or_else(|| panic!("no codex binary under {}: run .ci/setup", modules.display()))
 }
 
+/// Returns the Python that has the packages of the tests.
+#[must_use]
+pub fn python() -> PathBuf {
+    tools_folder().join("bin/python")
+}
+
 /// Returns the folder of the installed agents.
 #[must_use]
 pub fn node_modules() -> PathBuf {

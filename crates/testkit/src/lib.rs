@@ -25,7 +25,7 @@ mod task;
 mod template;
 mod tls_files;
 
-pub use agents::{claude_program, codex_program, gemini_program, node_modules, qwen_program};
+pub use agents::{claude_program, codex_program, gemini_program, node_modules, python, qwen_program};
 pub use aun::AunClient;
 pub use database::TestDb;
 pub use engines::{EngineUrls, PrivateEngines, nats_url, subject_prefix};

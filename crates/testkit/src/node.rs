@@ -1,4 +1,4 @@
-//! Node.js scripts that tests run: identity providers, a browser and a receiver of webhooks.
+//! Scripts that tests run, in Node.js and Python: identity providers, a browser and receivers of webhooks.
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
@@ -6,6 +6,8 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
+
+use crate::agents::{python, tools_folder};
 
 /// The available scripts; their files are in `crates/testkit/oidc` and `crates/testkit/webhooks`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +22,8 @@ pub enum NodeScript {
     Phone,
     /// A receiver that verifies webhooks with the official library (standardwebhooks).
     WebhookReceiver,
+    /// The same with the official library for Python.
+    PythonWebhookReceiver,
 }
 
 impl NodeScript {
@@ -30,14 +34,30 @@ impl NodeScript {
             Self::Browser => include_str!("../oidc/browser.mjs"),
             Self::Phone => include_str!("../oidc/phone.mjs"),
             Self::WebhookReceiver => include_str!("../webhooks/receiver.mjs"),
+            Self::PythonWebhookReceiver => include_str!("../webhooks/receiver.py"),
         }
     }
 
-    /// The folder below that of the tools where `.ci/setup` installs the packages of the script.
-    const fn packages(self) -> &'static str {
+    /// The folder of packages below that of the tools, where `.ci/setup` installs them. Python finds its own.
+    const fn packages(self) -> Option<&'static str> {
         match self {
-            Self::Provider | Self::FaultyProvider | Self::Browser | Self::Phone => "node",
-            Self::WebhookReceiver => "webhooks",
+            Self::Provider | Self::FaultyProvider | Self::Browser | Self::Phone => Some("node"),
+            Self::WebhookReceiver => Some("webhooks"),
+            Self::PythonWebhookReceiver => None,
+        }
+    }
+
+    const fn file(self) -> &'static str {
+        match self.packages() {
+            Some(_) => "script.mjs",
+            None => "script.py",
+        }
+    }
+
+    fn interpreter(self) -> PathBuf {
+        match self.packages() {
+            Some(_) => PathBuf::from("node"),
+            None => python(),
         }
     }
 }
@@ -57,7 +77,7 @@ impl NodeProcess {
     pub fn start(script: NodeScript, argument: &Value) -> Self {
         let folder = create_script_folder(script);
         let mut child =
-            command(&folder, argument).stdout(Stdio::piped()).spawn().expect("setpriv is installed");
+            command(script, &folder, argument).stdout(Stdio::piped()).spawn().expect("setpriv is installed");
         let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
         let line = lines.by_ref().map_while(Result::ok).find(|line| line.starts_with('{'));
         let line = line.expect("the script prints a line of JSON; `.ci/setup` installs its packages");
@@ -85,23 +105,20 @@ impl Drop for NodeProcess {
 
 /// Creates a folder with the script and a link to the packages that `.ci/setup` installed.
 fn create_script_folder(script: NodeScript) -> TempDir {
-    let folder = tempfile::Builder::new().prefix("guildhall-node-").tempdir().expect("a folder");
-    std::fs::write(folder.path().join("script.mjs"), script.source()).expect("written");
-    std::os::unix::fs::symlink(packages_folder(script), folder.path().join("node_modules")).expect("linked");
+    let folder = tempfile::Builder::new().prefix("guildhall-script-").tempdir().expect("a folder");
+    std::fs::write(folder.path().join(script.file()), script.source()).expect("written");
+    if let Some(packages) = script.packages() {
+        let installed = tools_folder().join(packages).join("node_modules");
+        std::os::unix::fs::symlink(installed, folder.path().join("node_modules")).expect("linked");
+    }
     folder
 }
 
-fn packages_folder(script: NodeScript) -> PathBuf {
-    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-    let cache = cache.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache")));
-    let tools = cache.expect("HOME is set").join("guildhall/tools");
-    tools.join(script.packages()).join("node_modules")
-}
-
-fn command(folder: &TempDir, argument: &Value) -> Command {
+fn command(script: NodeScript, folder: &TempDir, argument: &Value) -> Command {
     let mut command = Command::new("setpriv");
     // The kernel kills the script if the test process is killed.
-    command.args(["--pdeathsig=KILL", "--", "node", "script.mjs", &argument.to_string()]);
+    command.args(["--pdeathsig=KILL", "--"]).arg(script.interpreter());
+    command.args([script.file(), &argument.to_string()]);
     command.current_dir(folder.path()).stdin(Stdio::null());
     command
 }

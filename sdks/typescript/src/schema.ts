@@ -259,6 +259,25 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/agents/{agent}/aid": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the AID of an agent */
+        get: operations["getAgentAid"];
+        /** Set the AID of an agent that runs elsewhere */
+        put: operations["putAgentAid"];
+        post?: never;
+        /** Take the AID from an agent that runs elsewhere */
+        delete: operations["deleteAgentAid"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/agents/{agent}/inbox": {
         parameters: {
             query?: never;
@@ -996,6 +1015,94 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/relations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List your relations */
+        get: operations["listRelations"];
+        put?: never;
+        /** Grant scopes to an agent */
+        post: operations["createRelation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/relations/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Follow your relations (server-sent events) */
+        get: operations["followRelations"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/relations/{relation}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get one of your relations */
+        get: operations["getRelation"];
+        put?: never;
+        post?: never;
+        /** End a relation */
+        delete: operations["deleteRelation"];
+        options?: never;
+        head?: never;
+        /** Change what is granted */
+        patch: operations["updateRelation"];
+        trace?: never;
+    };
+    "/api/v1/relations/{relation}/acknowledge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Acknowledge a notice */
+        post: operations["acknowledgeRelationNotice"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/relations/{relation}/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the history of a relation */
+        get: operations["listRelationHistory"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/retention/plan": {
         parameters: {
             query?: never;
@@ -1477,6 +1584,23 @@ export interface paths {
         head?: never;
         /** Set the status of a run */
         patch: operations["setRunStatus"];
+        trace?: never;
+    };
+    "/api/v1/scopes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the preset scopes */
+        get: operations["listPresetScopes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/v1/sessions": {
@@ -2262,6 +2386,109 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/webhooks/{webhook}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a webhook */
+        get: operations["getWebhook"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Enable or disable a webhook */
+        patch: operations["updateWebhook"];
+        trace?: never;
+    };
+    "/api/v1/webhooks/{webhook}/claim": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Claim events of a listener */
+        post: operations["claimWebhookEvents"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhooks/{webhook}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the deliveries of a webhook */
+        get: operations["listWebhookDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhooks/{webhook}/reports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Report what the receiver of a listener has answered */
+        post: operations["reportWebhookEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhooks/{webhook}/resend": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Send events of a webhook again */
+        post: operations["resendWebhookEvents"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhooks/{webhook}/trigger": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Send a sample event to a webhook */
+        post: operations["triggerWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/whoami": {
         parameters: {
             query?: never;
@@ -2396,6 +2623,43 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/h2a/relations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List your relations */
+        get: operations["listH2aRelations"];
+        put?: never;
+        /** Grant scopes to an agent */
+        post: operations["createH2aRelation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/h2a/relations/{relation}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get one of your relations */
+        get: operations["getH2aRelation"];
+        put?: never;
+        post?: never;
+        /** End a relation */
+        delete: operations["deleteH2aRelation"];
+        options?: never;
+        head?: never;
+        /** Change what is granted */
+        patch: operations["updateH2aRelation"];
         trace?: never;
     };
     "/health": {
@@ -2611,6 +2875,23 @@ export interface components {
              */
             timeZone?: string | null;
         };
+        /** @description Says that the user has seen what changed. */
+        AcknowledgeNotice: {
+            /**
+             * Format: int64
+             * @description The version that the user was told about.
+             */
+            manifest_version: number;
+        };
+        /** @description Confirms that the event about a version is not repeated. */
+        AcknowledgedNoticeView: {
+            /** @description Always true. */
+            acknowledged: boolean;
+            /** Format: int64 */
+            manifest_version: number;
+            /** @example rel_01920000000070008000000000000000 */
+            relation_id: string;
+        };
         /** @description What would be executed, whole. */
         ActionBody: {
             /** @description Null if the agent does not give them. */
@@ -2651,6 +2932,13 @@ export interface components {
             id: string;
             /** @enum {string} */
             role: "activity";
+        };
+        /** @description The AID with which an agent speaks. */
+        AgentAidView: {
+            /** @example helper.guild.example */
+            aid: string;
+            /** @description Whether the server holds its key and answers for the agent. */
+            hosted: boolean;
         };
         /** @description A reply of the agent. */
         AgentAssistantMessage: {
@@ -3342,6 +3630,25 @@ export interface components {
             /** @description The signed URL. Send it as the `url` of a binary content, or show it in a page. */
             url: string;
         };
+        /** @description An attempt to send an event. */
+        AttemptView: {
+            /** Format: date-time */
+            at: string;
+            /**
+             * Format: int32
+             * @description Number of the attempt, from 1 after each request to send the event again.
+             */
+            attempt: number;
+            /** Format: int64 */
+            durationMs: number;
+            /** @description Null if the receiver has accepted the event. */
+            error?: string | null;
+            /**
+             * Format: int32
+             * @description Null without an answer.
+             */
+            status?: number | null;
+        };
         /** @description An entry of an audit log. The same in pages and in streams. */
         AuditEntryView: {
             /** @example key.created */
@@ -3655,6 +3962,14 @@ export interface components {
             /** Format: date-time */
             signedAt: string;
         };
+        /** @description A request for events. */
+        ClaimEvents: {
+            /**
+             * Format: int64
+             * @description Milliseconds to wait for an event, at most 30 s.
+             */
+            wait?: number;
+        };
         /** @description A claim on the next available run. */
         ClaimNext: {
             /** @example rnr_01920000000070008000000000000000 */
@@ -3674,6 +3989,24 @@ export interface components {
              *     waiting.
              */
             wait?: boolean;
+        };
+        /** @description An event to send. It is handed out again after a minute without a report. */
+        ClaimedEventView: {
+            /**
+             * Format: int32
+             * @description Number of the attempt, from 1.
+             */
+            attempt: number;
+            /** @description The body of the request, which is signed as it is. */
+            body: string;
+            /** @description Names this hand-out in the report. */
+            claim: string;
+            /** @description The `webhook-id` of the request. */
+            eventId: string;
+        };
+        /** @description Events for the receiver of the program, at most one of each conversation. */
+        ClaimedEventsView: {
+            events: components["schemas"]["ClaimedEventView"][];
         };
         /** @description The claimed run; null if none was available in time. */
         ClaimedView: {
@@ -4079,6 +4412,28 @@ export interface components {
              */
             slug: string;
         };
+        /** @description A consent. */
+        CreateRelation: {
+            /**
+             * @description Id of the agent.
+             * @example agt_01920000000070008000000000000000
+             */
+            agent_id: string;
+            /**
+             * @description Ids of scopes that the manifest of the agent declares.
+             * @example [
+             *       "filesystem:read"
+             *     ]
+             */
+            granted_scopes?: string[];
+            /** @description The hash of the manifest that the user was shown. Another one is a conflict. */
+            manifest_hash?: string | null;
+            /**
+             * Format: int64
+             * @description The version of the manifest that the user was shown. Another current version is a conflict.
+             */
+            manifest_version?: number | null;
+        };
         /** @description A run to create. */
         CreateRun: {
             /**
@@ -4147,20 +4502,39 @@ export interface components {
         };
         /** @description A webhook to create. */
         CreateWebhook: {
+            /**
+             * @description The agent whose messages are sent. Without it, the questions of all agents of the tenant are.
+             * @example agt_01920000000070008000000000000000
+             */
+            agentId?: string | null;
             description?: string;
             /**
-             * @description Event types to send, each once: approval.requested, approval.decided, approval.withdrawn.
+             * @description Event types to send, each once: approval.requested, approval.decided, approval.withdrawn; with an agent message.new,
+             *     artifact_response, h2a.reauth_required.
              * @example [
              *       "approval.requested"
              *     ]
              */
             events: string[];
             /**
+             * @description Who sends the events: the server, or a program that asks for them (`listener`, with an agent only). The server never
+             *     calls the URL of a listener, and deletes it when its program has not asked for 15 minutes.
+             * @example server
+             */
+            sender?: string | null;
+            /**
              * @description Where events are sent: https://, without user and fragment; http:// to the server's own machine only, where the
              *     operator allows its addresses.
              * @example https://hooks.example.org/guildhall
              */
             url: string;
+        };
+        /** @description Confirms that an agent that runs elsewhere has no AID any more. */
+        DeletedAgentAidView: {
+            /** @example agt_01920000000070008000000000000000 */
+            agentId: string;
+            /** @description Always true. */
+            deleted: boolean;
         };
         /** @description Confirms that the changes were deleted. */
         DeletedDiffView: {
@@ -4187,6 +4561,41 @@ export interface components {
             /** @description Always true. */
             deleted: boolean;
             id: string;
+        };
+        /** @description A page of the log, newest events first. */
+        DeliveriesView: {
+            deliveries: components["schemas"]["DeliveryView"][];
+            /** @description The `cursor` of the next page; null on the last page. */
+            nextCursor?: string | null;
+        };
+        /** @description An event of a webhook. */
+        DeliveryView: {
+            /** @description The newest 20 attempts, oldest first. */
+            attempts: components["schemas"]["AttemptView"][];
+            /** Format: date-time */
+            createdAt: string;
+            /**
+             * @description The `webhook-id` of its requests.
+             * @example evt_01920000000070008000000000000000
+             */
+            eventId: string;
+            /** Format: date-time */
+            finishedAt?: string | null;
+            /**
+             * Format: date-time
+             * @description Null while it is sent, while it waits for an earlier event of its conversation, and after its end.
+             */
+            nextAttemptAt?: string | null;
+            /**
+             * @description waiting, delivered or missed.
+             * @example delivered
+             */
+            state: string;
+            /**
+             * @description Null for a type of a newer version.
+             * @example message.new
+             */
+            type?: string | null;
         };
         /** @description The changes of a workspace since its start. */
         DiffView: {
@@ -4287,6 +4696,17 @@ export interface components {
              * @description Logins that were valid before: CLI logins and browser sessions.
              */
             endedLogins: number;
+        };
+        /** @description A relation that has ended, and what ended with it. */
+        EndedRelationView: {
+            /**
+             * Format: int64
+             * @description Calls of tools that the user's devices had not received. Their content was removed.
+             */
+            ended_calls: number;
+            /** @description The scopes that were granted. Empty if the relation had ended before. */
+            ended_scopes: string[];
+            relation: components["schemas"]["RelationView"];
         };
         /** @description Last probe of PostgreSQL or NATS. */
         EngineView: {
@@ -5063,6 +5483,22 @@ export interface components {
         PolicyView: {
             permission: components["schemas"]["PermissionPolicy"];
         };
+        /** @description A scope whose texts and sensitivity the platform defines. */
+        PresetScopeView: {
+            description: components["schemas"]["TextsView"];
+            /** @example filesystem:read */
+            id: string;
+            label: components["schemas"]["TextsView"];
+            /**
+             * @description `low`, `medium` or `high`.
+             * @example medium
+             */
+            sensitivity: string;
+        };
+        /** @description The preset scopes. */
+        PresetScopesView: {
+            scopes: components["schemas"]["PresetScopeView"][];
+        };
         /** @description A failure: the members of RFC 9457, plus additional members for clients. */
         Problem: {
             /** @description Description of this failure. */
@@ -5206,6 +5642,14 @@ export interface components {
              */
             log_id: number;
             name: string;
+        };
+        /** @description The AID of an agent that runs elsewhere. */
+        PutAgentAid: {
+            /**
+             * @description An AID that you own.
+             * @example helper.guild.example
+             */
+            aid: string;
         };
         /** @description An inbox to set up. */
         PutAgentInbox: {
@@ -5384,6 +5828,97 @@ export interface components {
             /** @description Where the runner runs, for people. */
             placement?: Record<string, unknown>;
         };
+        /** @description An entry of the history of a relation. */
+        RelationChangeView: {
+            /**
+             * @description The person who did it.
+             * @example prn_01920000000070008000000000000000
+             */
+            actor: string;
+            /** Format: date-time */
+            changed_at: string;
+            /** @description What was granted from then on. */
+            granted_scopes: string[];
+            /**
+             * @description `granted`, `changed`, `reconsented` or `revoked`.
+             * @example granted
+             */
+            kind: string;
+            manifest_hash: string;
+            /** Format: int64 */
+            manifest_version: number;
+            /**
+             * Format: int32
+             * @description From 1, without gaps.
+             */
+            number: number;
+        };
+        /** @description An event in the stream of a user's relations. */
+        RelationEventView: {
+            /** @description The same members as in the event of the socket. */
+            payload: Record<string, unknown>;
+            /**
+             * @description `h2a.relation_changed`, `h2a.reauth_required` or `h2a.manifest_updated`.
+             * @example h2a.relation_changed
+             */
+            type: string;
+            /**
+             * Format: int32
+             * @description Always 1.
+             */
+            v: number;
+        };
+        /** @description Entries of a history, newest first. */
+        RelationHistoryView: {
+            changes: components["schemas"]["RelationChangeView"][];
+        };
+        /** @description What a user has granted to an agent. */
+        RelationView: {
+            /**
+             * @description The AID with which the agent speaks. Null: it has none.
+             * @example helper.guild.example
+             */
+            agent_aid?: string | null;
+            /** @example agt_01920000000070008000000000000000 */
+            agent_id: string;
+            agent_name: string;
+            /** Format: date-time */
+            changed_at: string;
+            /** Format: date-time */
+            created_at: string;
+            current_manifest_hash?: string | null;
+            /**
+             * Format: int64
+             * @description The current manifest of the agent. Null: the agent is not published any more.
+             */
+            current_manifest_version?: number | null;
+            /** Format: date-time */
+            ended_at?: string | null;
+            granted_scopes: string[];
+            /** @example rel_01920000000070008000000000000000 */
+            id: string;
+            manifest_hash: string;
+            /**
+             * Format: int64
+             * @description The manifest that the user agreed to.
+             */
+            manifest_version: number;
+            /** @description Scopes that changed since the consent. What changed does not work until the user has agreed again. */
+            scopes_requiring_reauth: string[];
+            /**
+             * @description `active` or `ended`.
+             * @example active
+             */
+            status: string;
+            /** @description Tools that do not work until then. */
+            tools_requiring_reauth: string[];
+        };
+        /** @description Relations, the oldest first. */
+        RelationsView: {
+            /** @description Query parameter for the next page. Null: this is the last one. */
+            next_cursor?: string | null;
+            relations: components["schemas"]["RelationView"][];
+        };
         /** @description A server process. */
         ReplicaView: {
             id: string;
@@ -5392,6 +5927,53 @@ export interface components {
             /** Format: date-time */
             startedAt: string;
             version: string;
+        };
+        /** @description What the receiver has answered. */
+        ReportEvent: {
+            claim: string;
+            /** Format: int64 */
+            durationMs: number;
+            eventId: string;
+            /**
+             * Format: int32
+             * @description None if the receiver could not be reached.
+             */
+            status?: number | null;
+        };
+        /** @description Confirms a report. */
+        ReportedEventView: {
+            eventId: string;
+        };
+        /** @description Which events to send again: one, or those of a window. */
+        ResendEvents: {
+            /**
+             * @description One event, whatever its state. Without a window only.
+             * @example evt_01920000000070008000000000000000
+             */
+            eventId?: string | null;
+            /**
+             * @description Which events of the window: `failed`, those that the receiver has not accepted (the default), or `all`.
+             * @example failed
+             */
+            only?: string | null;
+            /**
+             * Format: date-time
+             * @description Events that were created at this time or later.
+             */
+            since?: string | null;
+            /**
+             * Format: date-time
+             * @description Events that were created before this time; all later ones without it.
+             */
+            until?: string | null;
+        };
+        /** @description How many events are sent again. */
+        ResentView: {
+            /**
+             * Format: int32
+             * @description At most 10,000, the oldest ones.
+             */
+            events: number;
         };
         ReservationView: {
             /** @example 192.0.2.7 */
@@ -6188,6 +6770,11 @@ export interface components {
              */
             terminalStatus: string;
         };
+        /** @description A text in every language. */
+        TextsView: {
+            en: string;
+            "zh-CN": string;
+        };
         /** @description Tokens of a sign-in. */
         TokensView: {
             /** Format: date-time */
@@ -6304,6 +6891,14 @@ export interface components {
              * @description The number of entries.
              */
             tree_size: number;
+        };
+        /** @description A sample event to send. */
+        TriggerEvent: {
+            /**
+             * @description Any event type, whether the webhook is told about it or not.
+             * @example message.new
+             */
+            type: string;
         };
         /** @description The signed list of trusted roots. */
         TrustListView: {
@@ -6571,6 +7166,28 @@ export interface components {
              */
             revision?: number | null;
         };
+        /** @description A changed consent: other scopes, or the same for a new manifest. */
+        UpdateRelation: {
+            /**
+             * @description Ids of all scopes that are granted from now on.
+             * @example [
+             *       "filesystem:read"
+             *     ]
+             */
+            granted_scopes: string[];
+            /** @description The hash of the manifest that the user was shown. Another one is a conflict. */
+            manifest_hash?: string | null;
+            /**
+             * Format: int64
+             * @description The version of the manifest that the user was shown. Another current version is a conflict.
+             */
+            manifest_version?: number | null;
+        };
+        /** @description A change of a webhook. */
+        UpdateWebhook: {
+            /** @description Whether events are sent. What a disabled webhook has missed is sent on request. */
+            enabled: boolean;
+        };
         /** @description An event of a run. */
         UsageEvent: {
             commandId?: string | null;
@@ -6720,6 +7337,8 @@ export interface components {
         };
         /** @description A webhook, without its secret. */
         WebhookView: {
+            /** @description The agent whose messages are sent; null for a webhook of the tenant. */
+            agentId?: string | null;
             /** Format: date-time */
             createdAt: string;
             createdBy: string;
@@ -6727,13 +7346,18 @@ export interface components {
             /** Format: date-time */
             disabledAt?: string | null;
             /**
-             * @description Why it is disabled.
+             * @description Why it is disabled: gone, failing or manual.
              * @example gone
              */
             disabledReason?: string | null;
-            /** @description False after the receiver answered 410. */
+            /** @description False after the receiver answered 410, after five days without a success, or after somebody disabled it. */
             enabled: boolean;
             events: string[];
+            /**
+             * Format: date-time
+             * @description Since when every attempt has failed.
+             */
+            failingSince?: string | null;
             /** @example whk_01920000000070008000000000000000 */
             id: string;
             lastFailure?: components["schemas"]["FailedDeliveryView"] | null;
@@ -6747,6 +7371,11 @@ export interface components {
              * @description Until then, the previous secret signs too.
              */
             previousSecretEndsAt?: string | null;
+            /**
+             * @description Who sends the events: server or listener.
+             * @example server
+             */
+            sender: string;
             url: string;
         };
         WebhooksView: {
@@ -7592,6 +8221,106 @@ export interface operations {
                 };
                 content: {
                     "text/event-stream": string;
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getAgentAid: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Agent id */
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The AID */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentAidView"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    putAgentAid: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Agent id */
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PutAgentAid"];
+            };
+        };
+        responses: {
+            /** @description The AID */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentAidView"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deleteAgentAid: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Agent id */
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeletedAgentAidView"];
                 };
             };
             /** @description A failure */
@@ -9306,6 +10035,286 @@ export interface operations {
             };
         };
     };
+    listRelations: {
+        parameters: {
+            query?: {
+                /** @description Also those that have ended. */
+                ended?: boolean;
+                /** @description `next_cursor` of the page before. */
+                cursor?: string;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page, the oldest first */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RelationsView"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    createRelation: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry safe: the same key with the same body returns the same object, for 24 hours. Another body gets
+                 *     409 `idempotency-conflict`.
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateRelation"];
+            };
+        };
+        responses: {
+            /** @description Granted */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RelationView"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    followRelations: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Id of the last event received; the stream continues after it. */
+                "Last-Event-ID"?: string;
+                /** @description Client id, chosen by the client and shown in logs. */
+                "X-Guildhall-Client-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A stream of events */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getRelation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Relation id */
+                relation: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The relation */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RelationView"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deleteRelation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Relation id */
+                relation: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What has ended */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EndedRelationView"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    updateRelation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Relation id */
+                relation: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateRelation"];
+            };
+        };
+        responses: {
+            /** @description The changed relation */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RelationView"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    acknowledgeRelationNotice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Relation id */
+                relation: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AcknowledgeNotice"];
+            };
+        };
+        responses: {
+            /** @description Acknowledged */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AcknowledgedNoticeView"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listRelationHistory: {
+        parameters: {
+            query?: {
+                /** @description Only entries below this number, for the next page. */
+                before?: number;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Relation id */
+                relation: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The history */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RelationHistoryView"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     planRetention: {
         parameters: {
             query?: {
@@ -10529,6 +11538,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RunView"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listPresetScopes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The preset scopes */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PresetScopesView"];
                 };
             };
             /** @description A failure */
@@ -12753,6 +13791,256 @@ export interface operations {
             };
         };
     };
+    getWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Webhook id */
+                webhook: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The webhook */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookView"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    updateWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Webhook id */
+                webhook: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateWebhook"];
+            };
+        };
+        responses: {
+            /** @description The changed webhook */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookView"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    claimWebhookEvents: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Webhook id */
+                webhook: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ClaimEvents"];
+            };
+        };
+        responses: {
+            /** @description The events */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClaimedEventsView"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listWebhookDeliveries: {
+        parameters: {
+            query?: {
+                /** @description The `nextCursor` of the page before. */
+                cursor?: string;
+                /** @description Only events in this state: waiting, delivered or missed. */
+                state?: string;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Webhook id */
+                webhook: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeliveriesView"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reportWebhookEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Webhook id */
+                webhook: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReportEvent"];
+            };
+        };
+        responses: {
+            /** @description Stored */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReportedEventView"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    resendWebhookEvents: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Webhook id */
+                webhook: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ResendEvents"];
+            };
+        };
+        responses: {
+            /** @description The events will be sent */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ResentView"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    triggerWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Webhook id */
+                webhook: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TriggerEvent"];
+            };
+        };
+        responses: {
+            /** @description The event will be sent */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookTestView"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     getCurrentPrincipal: {
         parameters: {
             query?: never;
@@ -12998,6 +14286,180 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TreeHeadView"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listH2aRelations: {
+        parameters: {
+            query?: {
+                /** @description Also those that have ended. */
+                ended?: boolean;
+                /** @description `next_cursor` of the page before. */
+                cursor?: string;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page, the oldest first */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RelationsView"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    createH2aRelation: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry safe: the same key with the same body returns the same object, for 24 hours. Another body gets
+                 *     409 `idempotency-conflict`.
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateRelation"];
+            };
+        };
+        responses: {
+            /** @description Granted */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RelationView"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getH2aRelation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Relation id */
+                relation: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The relation */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RelationView"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deleteH2aRelation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Relation id */
+                relation: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What has ended */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EndedRelationView"];
+                };
+            };
+            /** @description A failure */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    updateH2aRelation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Relation id */
+                relation: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateRelation"];
+            };
+        };
+        responses: {
+            /** @description The changed relation */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RelationView"];
                 };
             };
             /** @description A failure */

@@ -42,13 +42,14 @@ const RUNNER_OPERATIONS: [&str; 18] = [
 const ACCOUNT_OPERATIONS: [&str; 1] = ["changePassword"];
 
 /// Streams never end, signing out would revoke the token of the pass, and images cannot be generated.
-const SKIPPED_OPERATIONS: [&str; 11] = [
+const SKIPPED_OPERATIONS: [&str; 12] = [
     "connectCopilotKitAgent",
     "createAttachment",
     "followAgentThread",
     "followApprovals",
     "followAudit",
     "followInstallationAudit",
+    "followRelations",
     "followRun",
     "followSession",
     "runAgentWithAgui",
@@ -57,7 +58,7 @@ const SKIPPED_OPERATIONS: [&str; 11] = [
 ];
 
 /// Operations with rules that the schema does not express: a request that fits it may get a documented 4xx.
-const STRICTER_THAN_SCHEMA: [&str; 39] = [
+const STRICTER_THAN_SCHEMA: [&str; 45] = [
     "appendEvents",          // form of commandId
     "askQuestion",           // form of commandId; rules of options and kinds; lengths in bytes
     "claimNextRun",          // form of runnerId
@@ -68,16 +69,19 @@ const STRICTER_THAN_SCHEMA: [&str; 39] = [
     "createAid",             // the public key; reserved names
     "createAutomation",      // rules of the pipeline; form of agentId
     "createCommand",         // the payload of a turn has a text
+    "createH2aRelation",     // scopes that the manifest declares
+    "createRelation",        // as createH2aRelation
     "createRunnerJob",       // equal keys in header and body
     "createRun",             // rules of workspaceRef, executionPolicy and traceSink; form of projectId
     "createSession",         // form of projectId and backendProfile
-    "createWebhook",         // form of url
+    "createWebhook",         // form of url and agentId; events of its kind; a listener needs an agent
     "getAgentHistory",       // form of agentId; days of a month
     "getAttachmentContent",  // the signature
     "listAids",              // form of cursor
     "listApprovals",         // runId and sessionId exclude each other; form of after
     "listUsers",             // name and namePrefix exclude each other
     "markSessionRead",       // form of readerId
+    "putAgentAid",           // form of aid
     "putBundlePart",         // size of a part
     "planRetention",         // historyDays needs a tenant
     "putRunDiff",            // form of commandId
@@ -85,6 +89,7 @@ const STRICTER_THAN_SCHEMA: [&str; 39] = [
     "setApprovalPolicy",     // fields that belong to one mode
     "reserveAid",            // form of address; reserved names
     "registerRunner",        // form of backendProfiles
+    "resendWebhookEvents",   // one event or a window; form of eventId
     "setCommandStatus",      // failureKind depends on status; length of threadId
     "setGitCredential",      // form of the credential
     "setProfileCredential",  // form of baseUrl
@@ -95,15 +100,18 @@ const STRICTER_THAN_SCHEMA: [&str; 39] = [
     "stopAgentThread",       // form of agentId
     "updateAgent",           // rules of workspaceRef and executionPolicy; form of projectId
     "updateAgentByManifest", // as updateAgent
+    "updateH2aRelation",     // as createH2aRelation
+    "updateRelation",        // as createH2aRelation
     "updateAutomation",      // rules of the pipeline
     "validateProfile",       // a runner serves the profile
 ];
 
 /// Operations that accept requests which do not fit the schema.
-const LOOSER_THAN_SCHEMA: [&str; 3] = [
-    "createAgentRun", // accepts snake_case names and unknown fields
-    "pollCommands",   // shortens a wait that is too long
-    "registerRunner", // accepts any JSON as placement
+const LOOSER_THAN_SCHEMA: [&str; 4] = [
+    "claimWebhookEvents", // shortens a wait that is too long
+    "createAgentRun",     // accepts snake_case names and unknown fields
+    "pollCommands",       // shortens a wait that is too long
+    "registerRunner",     // accepts any JSON as placement
 ];
 
 #[derive(Args)]

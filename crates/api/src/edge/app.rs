@@ -9,8 +9,8 @@ use guildhall_domain::ops::client_address::TrustedProxies;
 use guildhall_runtime::Clock;
 use guildhall_runtime::telemetry::metrics::Metrics;
 use guildhall_service::{
-    access, agents, approvals, front, identity, messages, ops, profiles, retention, runners, runs, sessions,
-    webhooks,
+    access, agents, approvals, front, identity, messages, ops, profiles, relations, retention, runners, runs,
+    sessions, webhooks,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -50,6 +50,7 @@ pub struct Parts {
     pub messages: messages::Group,
     pub ops: ops::Group,
     pub profiles: profiles::Group,
+    pub relations: relations::Group,
     pub runners: runners::Group,
     pub runs: runs::Group,
     pub sessions: sessions::Group,

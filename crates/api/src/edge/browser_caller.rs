@@ -8,6 +8,7 @@ use axum::http::request::Parts;
 use axum::response::IntoResponse;
 use guildhall_domain::FailureKind;
 use guildhall_domain::access::authorized::Authorized;
+use guildhall_domain::access::caller::Caller;
 use guildhall_domain::access::role::Right;
 use guildhall_service::ServiceError;
 use guildhall_service::access::browser_session;
@@ -45,6 +46,22 @@ impl<R> FormCaller<R> {
     pub(crate) fn authorize<Other: Right>(&self) -> Result<Authorized<Other>, ServiceError> {
         self.authenticated.clone().authorize()
     }
+}
+
+/// A person with a browser session who reads a page about something of their own.
+#[derive(Debug)]
+pub(crate) struct SessionPerson {
+    pub(crate) caller: Caller,
+    /// For the forms of the page.
+    pub(crate) csrf_token: SecretString,
+}
+
+/// A person who sent a form of such a page: its origin and its CSRF token are checked.
+#[derive(Debug)]
+pub(crate) struct FormPerson {
+    pub(crate) caller: Caller,
+    pub(crate) csrf_token: SecretString,
+    pub(crate) form: FormFields,
 }
 
 /// Why there is no caller of a page.
@@ -99,6 +116,14 @@ impl FormFields {
         self.0.get(name)?.as_deref()
     }
 
+    /// Returns what follows a prefix in the names of fields.
+    pub(crate) fn names_after(&self, prefix: &str) -> impl Iterator<Item = &str> {
+        self.0
+            .iter()
+            .filter(|(_, value)| value.is_some())
+            .filter_map(move |(name, _)| name.strip_prefix(prefix))
+    }
+
     /// Takes a field out, for a secret that must not be copied.
     pub(crate) fn take(&mut self, name: &str) -> Option<String> {
         self.0.remove(name).flatten()
@@ -130,18 +155,45 @@ impl<R: Right> FromRequestParts<App> for SessionCaller<R> {
     }
 }
 
+impl FromRequestParts<App> for SessionPerson {
+    type Rejection = PageRejection;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, PageRejection> {
+        let (found, cookie) = authenticate(parts, app).await?;
+        Ok(Self { caller: found.caller, csrf_token: browser_session::csrf_token(&cookie) })
+    }
+}
+
+impl FromRequest<App> for FormPerson {
+    type Rejection = PageRejection;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, PageRejection> {
+        let (found, cookie, form) = checked_form(request, app).await?;
+        Ok(Self { caller: found.caller, csrf_token: browser_session::csrf_token(&cookie), form })
+    }
+}
+
 impl<R: Right> FromRequest<App> for FormCaller<R> {
     type Rejection = PageRejection;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, PageRejection> {
-        let (mut parts, body) = request.into_parts();
-        let (found, cookie) = authenticate(&mut parts, app).await?;
-        let form = FormFields::from_request(Request::from_parts(parts.clone(), body), app).await?;
-        deny_wrong_csrf_token(&parts, app, &found.caller, &cookie, (CsrfTokenPlace::Form, form.get("csrf")))
-            .await?;
+        let (found, cookie, form) = checked_form(request, app).await?;
         let (caller, csrf_token) = (found.clone().authorize()?, browser_session::csrf_token(&cookie));
         Ok(Self { caller, csrf_token, form, authenticated: found })
     }
+}
+
+/// Reads a form of a browser session, and checks its CSRF token.
+async fn checked_form(
+    request: Request,
+    app: &App,
+) -> Result<(AuthenticatedCaller, SecretString, FormFields), PageRejection> {
+    let (mut parts, body) = request.into_parts();
+    let (found, cookie) = authenticate(&mut parts, app).await?;
+    let form = FormFields::from_request(Request::from_parts(parts.clone(), body), app).await?;
+    deny_wrong_csrf_token(&parts, app, &found.caller, &cookie, (CsrfTokenPlace::Form, form.get("csrf")))
+        .await?;
+    Ok((found, cookie, form))
 }
 
 /// Authenticates a browser session. Without one, the request is counted as an attempt to sign in.

@@ -2,6 +2,7 @@
 //!
 //! - [`Authorized`]: a caller with this right in the tenant that the path names.
 //! - [`Follower`]: the same, for a stream.
+//! - [`WaitingCaller`]: the same, for a request that waits before it does something.
 //! - [`PendingAuthorization`]: the same, where the query or the body names the tenant.
 //! - [`ThreadOwner`]: the same, or an external subject, in their own conversations.
 //! - [`InstallationOperator`]: an operator of the installation. [`TenantInPath`] is the tenant that they name.
@@ -58,6 +59,13 @@ pub(crate) struct AuthenticatedCaller {
 #[derive(Debug)]
 pub(crate) struct Follower<R> {
     pub(crate) caller: Authorized<R>,
+}
+
+/// A caller whose request waits. Their right is checked again after it.
+#[derive(Debug)]
+pub(crate) struct WaitingCaller<R> {
+    pub(crate) caller: Authorized<R>,
+    credential: Credential,
 }
 
 /// An operator who opens a stream. Their authority is checked again while it is open.
@@ -292,6 +300,25 @@ impl<R: Right> FromRequestParts<App> for Follower<R> {
     }
 }
 
+impl<R: Right> FromRequestParts<App> for WaitingCaller<R> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        let found = AuthenticatedCaller::from_request_parts(parts, app).await?;
+        let credential = found.credential.clone();
+        Ok(Self { caller: found.authorize()?, credential })
+    }
+}
+
+impl<R: Right> WaitingCaller<R> {
+    /// Checks the right as it is now.
+    pub(crate) async fn authorize_again(&self, app: &App) -> Result<Authorized<R>, ServiceError> {
+        let tenant = self.caller.tenant();
+        let caller = app.access.auth.authenticate(&self.credential, Some(tenant)).await?;
+        Ok(Authorized::new(caller, tenant)?)
+    }
+}
+
 impl FromRequestParts<App> for OperatorFollower {
     type Rejection = ApiError;
 
@@ -458,6 +485,7 @@ async fn tenant_in_path(parts: &mut Parts, app: &App) -> Result<Option<TenantId>
             "automation" => tenant_by_id(value, |id| app.agents.automations.tenant_of(id)).await,
             "approval" => tenant_by_id(value, |id| app.approvals.approvals.tenant_of(id)).await,
             "rule" => tenant_by_id(value, |id| app.approvals.rules.tenant_of(id)).await,
+            "webhook" => tenant_by_id(value, |id| app.webhooks.webhooks.tenant_of(id)).await,
             "session" => tenant_by_id(value, |id| app.sessions.sessions.tenant_of(id)).await,
             _ => continue,
         };

@@ -40,6 +40,21 @@ impl Language {
         accepted_languages(headers).find_map(known).unwrap_or(Self::English)
     }
 
+    /// Returns the language that the address names as `lang`.
+    fn in_query(query: Option<&str>) -> Option<Self> {
+        let mut pairs = url::form_urlencoded::parse(query.unwrap_or_default().as_bytes());
+        let (_, value) = pairs.find(|(name, _)| name == "lang")?;
+        [Self::English, Self::Chinese].into_iter().find(|language| language.tag() == value)
+    }
+
+    /// Returns the same language of the manifests' texts.
+    pub(crate) const fn of_manifests(self) -> guildhall_domain::agents::diff::Language {
+        match self {
+            Self::English => guildhall_domain::agents::diff::Language::English,
+            Self::Chinese => guildhall_domain::agents::diff::Language::Chinese,
+        }
+    }
+
     /// Chooses between the texts of both languages.
     pub(crate) const fn pick(self, english: &'static str, chinese: &'static str) -> &'static str {
         match self {
@@ -48,7 +63,7 @@ impl Language {
         }
     }
 
-    const fn tag(self) -> &'static str {
+    pub(crate) const fn tag(self) -> &'static str {
         self.pick("en", "zh-CN")
     }
 }
@@ -57,7 +72,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Language {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
-        Ok(Self::of(&parts.headers))
+        Ok(Self::in_query(parts.uri.query()).unwrap_or_else(|| Self::of(&parts.headers)))
     }
 }
 

@@ -2,20 +2,19 @@
 
 use axum::response::Response;
 use guildhall_domain::FailureKind;
-use guildhall_domain::approvals::approval::QuestionPage;
-use guildhall_domain::ids::ApprovalId;
 
 use crate::edge::error::{ApiError, ErrorPage, status_of};
 use crate::edge::html::{Html, HtmlPage, Language, STYLE};
+use crate::edge::page_target::PageTarget;
 
-/// Returns the page of an error. With a question, it has a link to sign in with another account.
-pub(super) fn error_page(language: Language, error: ApiError, question: Option<ApprovalId>) -> Response {
+/// Returns the page of an error. With a page, it has a link to sign in with another account.
+pub(super) fn error_page(language: Language, error: ApiError, target: Option<PageTarget>) -> Response {
     let (title, explanation) = text(language, error.failure.kind);
     let mut body = Html::default();
     body.markup("<main>\n").element(["<h1>", "</h1>\n"], title);
     body.element(["<p role=\"alert\">", "</p>\n"], explanation);
-    if let Some(question) = question {
-        add_account_link(&mut body, language, question);
+    if let Some(target) = target {
+        add_account_link(&mut body, language, target);
     }
     body.markup("</main>");
     with_error(HtmlPage { language, title, body, style: Some(STYLE), cli_port: None }, error)
@@ -28,9 +27,9 @@ pub(super) fn with_error(page: HtmlPage, error: ApiError) -> Response {
     response
 }
 
-/// Adds a link to sign in with another account, and to come back to a question.
-pub(super) fn add_account_link(html: &mut Html, language: Language, question: ApprovalId) {
-    html.markup("<p><a class=\"account\" href=\"").value(&QuestionPage(question).to_string());
+/// Adds a link to sign in with another account, and to come back to a page.
+pub(super) fn add_account_link(html: &mut Html, language: Language, target: PageTarget) {
+    html.markup("<p><a class=\"account\" href=\"").value(&target.to_string());
     html.markup("/sign-in\">").text(language.pick("Sign in with another account", "使用其他账户登录"));
     html.markup("</a></p>\n");
 }
@@ -39,10 +38,10 @@ pub(super) fn add_account_link(html: &mut Html, language: Language, question: Ap
 fn text(language: Language, kind: FailureKind) -> (&'static str, &'static str) {
     let (title, explanation) = if kind == FailureKind::NotFound {
         (
-            ["Question not found", "未找到该请求"],
+            ["Not found", "未找到"],
             [
-                "There is no such question, or your account has no access to it. Check the link and the account.",
-                "该请求不存在，或者您的账户无权访问。请检查链接和账户。",
+                "There is nothing here, or your account has no access to it. Check the link and the account.",
+                "此页面不存在，或者您的账户无权访问。请检查链接和账户。",
             ],
         )
     } else if [FailureKind::RateLimited, FailureKind::SignInLocked].contains(&kind) {

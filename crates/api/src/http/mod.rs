@@ -10,6 +10,7 @@ mod identity;
 mod ops;
 mod pages;
 mod profiles;
+mod relations;
 mod responses;
 mod retention;
 mod runners;
@@ -55,7 +56,8 @@ pub(crate) fn router(app: App) -> Router {
         .route("/metrics", axum::routing::get(ops::metrics::get))
         .merge(crate::rpc::routes())
         .merge(access::pages())
-        .merge(approvals::pages());
+        .merge(approvals::pages())
+        .merge(relations::pages());
     let router = router.with_state(app.clone());
     let router = router.merge(pages::router(document)).fallback(not_found);
     apply(router, &app)
@@ -85,6 +87,7 @@ fn documented() -> OpenApiRouter<App> {
         .merge(runs::routes())
         .merge(sessions::routes())
         .merge(profiles::routes())
+        .merge(relations::routes())
         .merge(runners::routes())
         .merge(webhooks::routes())
         .merge(retention::routes())

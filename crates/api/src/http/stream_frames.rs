@@ -3,7 +3,9 @@
 //! OpenAPI 3.1 cannot describe server-sent events. `x-itemSchema` has the meaning of `itemSchema` in OpenAPI 3.2: the
 //! schema of one frame, with JSON in its `data`.
 
-use guildhall_protocol::stream::{ApprovalStreamData, AuditStreamData, RunStreamData, SessionStreamData};
+use guildhall_protocol::stream::{
+    ApprovalStreamData, AuditStreamData, RelationStreamData, RunStreamData, SessionStreamData,
+};
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 use utoipa::openapi::extensions::Extensions;
@@ -16,6 +18,7 @@ pub(super) fn declare(document: &mut OpenApi) {
     declare_data::<RunStreamData>(document, &["followRun"]);
     declare_data::<SessionStreamData>(document, &["followSession"]);
     declare_data::<ApprovalStreamData>(document, &["followApprovals"]);
+    declare_data::<RelationStreamData>(document, &["followRelations"]);
     declare_data::<AuditStreamData>(document, &["followAudit", "followInstallationAudit"]);
 }
 

@@ -152,9 +152,13 @@ pub(super) async fn connect(
     };
     let aid = found.aid.to_string();
     let identity = ConnectedIdentity::Aid(found);
+    let relations = match identity.owner_of_relations() {
+        Some(owner) => Some(session.app.relations.relations.watch(owner, None).await?),
+        None => None,
+    };
     let role = identity.role().to_owned();
     session.app.ops.rates.count(Tier::Mutation, identity.rate_key(&session.app)).await?;
-    session.connect(identity, &slot, ttl, Some(inbox))?;
+    session.connect(identity, &slot, ttl, Some(inbox), relations)?;
     Ok(ConnectResult {
         status: "ok".to_owned(),
         protocol: PROTOCOL.to_owned(),

@@ -1,5 +1,6 @@
 //! The task of one connection.
 
+use guildhall_domain::FailureKind;
 use guildhall_domain::access::caller::Caller;
 use guildhall_domain::identity::ClientSlot;
 use guildhall_protocol::rpc::{
@@ -11,11 +12,13 @@ use tracing::debug;
 
 use super::close::CloseReason;
 use super::dispatch::dispatch;
+use super::h2a;
 use super::session::{ClientSession, ConnectedIdentity, Signal};
 use super::transport::{Transport, TransportEvent};
 
 /// One connection.
 pub(super) struct Connection {
+    transport: Transport,
     session: ClientSession,
     opened_at: Instant,
     last_received_at: Instant,
@@ -23,50 +26,64 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    pub(super) fn new(session: ClientSession) -> Self {
+    /// On the heap: a future that takes a value holds it twice, once as its argument.
+    pub(super) fn new(session: ClientSession, transport: Transport) -> Box<Self> {
         let now = Instant::now();
-        Self { session, opened_at: now, last_received_at: now, pinged: false }
+        Box::new(Self { transport, session, opened_at: now, last_received_at: now, pinged: false })
     }
 
-    /// Serves the connection until the client or the server ends it.
-    pub(super) async fn run(mut self, mut transport: Transport, user: Option<Caller>) {
-        transport.push(self.session.challenge());
+    /// Serves the connection until the client or the server ends it. What an idle connection does not need is on the heap while
+    /// it runs.
+    pub(super) async fn run(mut self: Box<Self>, user: Option<Box<Caller>>) {
+        self.transport.push(self.session.challenge());
         if let Some(user) = user {
-            let identity = ConnectedIdentity::User(user);
-            if self.session.connect(identity, &ClientSlot::default(), None, None).is_err() {
-                return transport.close(CloseReason::TooManyConnections, None).await;
+            if let Err(reason) = Box::pin(self.connect_user(*user)).await {
+                return Box::pin(self.transport.close(reason, None)).await;
             }
-            transport.renew_read_limit(true);
+            self.transport.renew_read_limit(true);
         }
-        let end = self.serve(&mut transport).await;
-        let Some(reason) = end else { return transport.finish().await };
+        let end = self.serve().await;
+        let Some(reason) = end else { return Box::pin(self.transport.finish()).await };
         debug!(?reason, address = %self.session.address, "socket closed by the server");
-        transport.close(reason, reason.disconnect_notification()).await;
+        Box::pin(self.transport.close(reason, reason.disconnect_notification())).await;
+    }
+
+    async fn connect_user(&mut self, user: Caller) -> Result<(), CloseReason> {
+        let relations = self.session.app.relations.relations.watch(user.principal, None).await;
+        let relations = relations.map_err(|_| CloseReason::Authority(FailureKind::NotReady))?;
+        let identity = ConnectedIdentity::User(user);
+        self.session
+            .connect(identity, &ClientSlot::default(), None, None, Some(relations))
+            .map_err(|_| CloseReason::TooManyConnections)
     }
 
     /// Returns none when the client has gone.
-    async fn serve(&mut self, transport: &mut Transport) -> Option<CloseReason> {
+    async fn serve(&mut self) -> Option<CloseReason> {
         let closing = self.session.app.sockets.closing.clone();
         loop {
-            let deadline = self.next_deadline(transport);
+            let deadline = self.next_deadline();
             let event = tokio::select! {
                 biased;
-                signal = self.session.next_signal(!transport.is_full()) => match signal {
+                signal = self.session.next_signal(!self.transport.is_full()) => match signal {
                     Signal::AuthorityEnded(kind) => return Some(CloseReason::Authority(kind)),
                     Signal::Event(event) => {
-                        self.push_event(transport, &event);
+                        self.push_event(&event);
+                        continue;
+                    }
+                    Signal::Relation(event) => {
+                        self.transport.push(h2a::notification(&event));
                         continue;
                     }
                 },
                 () = closing.cancelled() => return Some(CloseReason::Draining),
                 // Before the frames: a client that never stops sending has deadlines too.
                 () = sleep_until(deadline) => {
-                    if let Some(reason) = self.handle_deadline(transport) {
+                    if let Some(reason) = self.handle_deadline() {
                         return Some(reason);
                     }
                     continue;
                 }
-                event = transport.next() => event,
+                event = self.transport.next() => event,
             };
             if matches!(event, TransportEvent::Drained) {
                 continue;
@@ -77,16 +94,16 @@ impl Connection {
                 TransportEvent::Closed => return None,
                 TransportEvent::Control | TransportEvent::Drained => {}
                 TransportEvent::Binary => return Some(CloseReason::Binary),
-                TransportEvent::TooLarge => return Some(reject_large_frame(transport)),
+                TransportEvent::TooLarge => return Some(self.reject_large_frame()),
                 TransportEvent::Text(text) if self.session.is_too_large(&text) => {
-                    return Some(reject_large_frame(transport));
+                    return Some(self.reject_large_frame());
                 }
                 // On the heap while it runs: an idle connection does not carry the state of a call.
                 TransportEvent::Text(text) => {
                     if let Some(response) = Box::pin(self.handle_frame(&text)).await {
-                        transport.push(response.to_text());
+                        self.transport.push(response.to_text());
                     }
-                    transport.renew_read_limit(self.session.client.is_some());
+                    self.transport.renew_read_limit(self.session.client.is_some());
                 }
             }
             if let Some(reason) = self.session.close {
@@ -95,11 +112,11 @@ impl Connection {
         }
     }
 
-    fn push_event(&self, transport: &mut Transport, event: &InboxEvent) {
+    fn push_event(&mut self, event: &InboxEvent) {
         let inbox = self.session.client.as_deref().and_then(|client| client.inbox.as_ref());
         let text = inbox.and_then(|inbox| inbox.events.notification(event, &inbox.client));
         if let Some(text) = text {
-            transport.push(text);
+            self.transport.push(text);
         }
     }
 
@@ -132,7 +149,7 @@ impl Connection {
     }
 
     /// Returns the next deadline of a silent client.
-    fn next_deadline(&self, transport: &Transport) -> Instant {
+    fn next_deadline(&self) -> Instant {
         let limits = &self.session.app.sockets.limits;
         let silence = if self.pinged { limits.idle_timeout } else { limits.ping_after };
         let first = match &self.session.client {
@@ -141,13 +158,13 @@ impl Connection {
                 .ends_at
                 .map_or(self.last_received_at + silence, |end| end.min(self.last_received_at + silence)),
         };
-        transport.stall_deadline().map_or(first, |stalled| stalled.min(first))
+        self.transport.stall_deadline().map_or(first, |stalled| stalled.min(first))
     }
 
     /// Handles a deadline that has passed. Returns why the connection has to end, if it has.
-    fn handle_deadline(&mut self, transport: &mut Transport) -> Option<CloseReason> {
+    fn handle_deadline(&mut self) -> Option<CloseReason> {
         let (now, limits) = (Instant::now(), self.session.app.sockets.limits);
-        if transport.stall_deadline().is_some_and(|stalled| stalled <= now) {
+        if self.transport.stall_deadline().is_some_and(|stalled| stalled <= now) {
             return Some(CloseReason::SlowReader);
         }
         let Some(client) = &self.session.client else { return Some(CloseReason::AuthTimeout) };
@@ -157,14 +174,14 @@ impl Connection {
         if self.last_received_at + limits.idle_timeout <= now {
             return Some(CloseReason::Idle);
         }
-        transport.ping();
+        self.transport.ping();
         self.pinged = true;
         None
     }
-}
 
-fn reject_large_frame(transport: &mut Transport) -> CloseReason {
-    let error = FrameError::TooLarge.to_rpc_error();
-    transport.push(Outgoing::response(RequestId::NULL, Err(error)).to_text());
-    CloseReason::TooLarge
+    fn reject_large_frame(&mut self) -> CloseReason {
+        let error = FrameError::TooLarge.to_rpc_error();
+        self.transport.push(Outgoing::response(RequestId::NULL, Err(error)).to_text());
+        CloseReason::TooLarge
+    }
 }

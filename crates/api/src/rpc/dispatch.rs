@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::call_error::CallError;
 use super::session::{ClientSession, not_connected};
-use super::{auth, keys, message, message_v2, meta};
+use super::{auth, h2a, keys, message, message_v2, meta};
 use crate::edge::body_error::part_message;
 use crate::edge::error::ApiError;
 
@@ -85,6 +85,10 @@ async fn call(
         Method::TrustRoots => {
             parse::<typed::TrustRoots>(params)?;
             encode::<typed::TrustRoots>(meta::trust_roots(session).await?)
+        }
+        Method::Relations => {
+            parse::<typed::Relations>(params)?;
+            encode::<typed::Relations>(h2a::relations(session).await?)
         }
         Method::Send => handle!(Send, message::send, session, params),
         Method::Pull => handle!(Pull, message::pull, session, params),

@@ -54,7 +54,7 @@ pub(super) async fn pull(session: &ClientSession, params: PullParams) -> Result<
         messages,
         latest_seq: page.scanned_to.get(),
         has_more: page.has_more,
-        server_ack_seq: page.ack_seq.get(),
+        server_ack_seq: page.settled_seq.get(),
         ephemeral_earliest_available_seq: page.ring_earliest.map(InboxSeq::get),
         ephemeral_dropped_count: page.ring_dropped,
     })

@@ -10,6 +10,7 @@ mod close;
 mod connection;
 mod dispatch;
 mod events;
+mod h2a;
 mod keys;
 mod limits;
 mod message;

@@ -16,6 +16,7 @@ use guildhall_service::ServiceError;
 use guildhall_service::access::authority::AuthorityWatch;
 use guildhall_service::identity::logins::connection_nonce;
 use guildhall_service::messages::{CallSigner, InboxClient, InboxEvent, SignedCall, Subscription};
+use guildhall_service::relations::{RelationEvent, RelationWatch};
 use jiff::Timestamp;
 use tokio::time::Instant;
 use tracing::debug;
@@ -64,6 +65,14 @@ impl ConnectedIdentity {
         }
     }
 
+    /// Returns whose relations the client is told about; none for the process of an agent.
+    pub(super) fn owner_of_relations(&self) -> Option<PrincipalId> {
+        match self {
+            Self::Aid(session) => (!session.is_of_agent).then_some(session.owner),
+            Self::User(caller) => Some(caller.principal),
+        }
+    }
+
     fn caller(&self) -> Caller {
         match self {
             Self::Aid(session) => session.caller(),
@@ -81,6 +90,8 @@ pub(super) struct ConnectedClient {
     pub(super) ends_at: Option<Instant>,
     /// None for a browser session, which has no inbox.
     pub(super) inbox: Option<ConnectedInbox>,
+    /// What the owner has granted to agents; none for the process of an agent.
+    relations: Option<RelationWatch>,
     signer: CallSigner,
 }
 
@@ -97,6 +108,7 @@ pub(super) struct ConnectedInbox {
 pub(super) enum Signal {
     AuthorityEnded(FailureKind),
     Event(InboxEvent),
+    Relation(RelationEvent),
 }
 
 /// What a connection knows of its client.
@@ -126,6 +138,7 @@ impl ClientSession {
         slot: &ClientSlot,
         ttl: Option<Duration>,
         inbox: Option<ConnectedInbox>,
+        relations: Option<RelationWatch>,
     ) -> Result<(), Failure> {
         self.permit.authenticate(identity.rate_key(&self.app))?;
         let watch = self.app.sockets.authority.watch(identity.caller(), None);
@@ -135,7 +148,7 @@ impl ClientSession {
             address = %self.address, "socket authenticated"
         );
         let signer = CallSigner::default();
-        let client = ConnectedClient { identity, connected_at, watch, ends_at, inbox, signer };
+        let client = ConnectedClient { identity, connected_at, watch, ends_at, inbox, relations, signer };
         self.client = Some(Box::new(client));
         Ok(())
     }
@@ -168,20 +181,27 @@ impl ClientSession {
         Notification::new("challenge", challenge).to_text()
     }
 
-    /// Waits until the authority of the client ends, or for an event of its inbox if it takes one. Never returns before
+    /// Waits until the authority of the client ends, or for an event if it takes one. Never returns before
     /// authentication. Cancel-safe.
     pub(super) async fn next_signal(&mut self, takes_events: bool) -> Signal {
         let Some(client) = self.client.as_deref_mut() else { return std::future::pending().await };
-        let ConnectedClient { watch, inbox, .. } = client;
+        let ConnectedClient { watch, inbox, relations, .. } = client;
         let event = async {
             match inbox {
                 Some(inbox) if takes_events => inbox.subscription.next().await,
                 Some(_) | None => std::future::pending().await,
             }
         };
+        let relation = async {
+            match relations {
+                Some(relations) if takes_events => relations.next().await,
+                Some(_) | None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             biased;
             kind = watch.ended(|_| true) => Signal::AuthorityEnded(kind),
+            event = relation => Signal::Relation(event),
             event = event => Signal::Event(event),
         }
     }

@@ -21,7 +21,7 @@ use crate::edge::read_limit::ReadLimit;
 const MAX_QUEUE: QueueSize = QueueSize { frames: 64, bytes: 1024 * 1024 };
 
 /// What an unauthenticated client may send until a frame is complete. The next frames are read ahead with it.
-const UNAUTHENTICATED_READ_BYTES: usize = MAX_UNAUTHENTICATED_FRAME_BYTES + 8 * 1024;
+const UNAUTHENTICATED_READ_BYTES: usize = MAX_UNAUTHENTICATED_FRAME_BYTES + 2 * 1024;
 
 /// How long a client gets to receive the close frame.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
@@ -192,12 +192,12 @@ impl Transport {
     }
 
     /// Answers the close frame of the client, if it is still there.
-    pub(super) async fn finish(mut self) {
+    pub(super) async fn finish(&mut self) {
         let _client_gone = timeout(CLOSE_TIMEOUT, self.socket.close()).await;
     }
 
     /// Sends the close frame, after a last frame if there is one. What is queued is dropped unless it can be sent at once.
-    pub(super) async fn close(mut self, reason: CloseReason, last: Option<String>) {
+    pub(super) async fn close(&mut self, reason: CloseReason, last: Option<String>) {
         let frame = CloseFrame { code: reason.code(), reason: reason.text().into() };
         let queued: Vec<Message> = match reason {
             CloseReason::SlowReader | CloseReason::Authority(_) => Vec::new(),

@@ -14,7 +14,7 @@ use crate::config_dir::{AidLogins, ConfigDir, LoginSettings, StoredAidTokens};
 use crate::server_client::socket_endpoint;
 
 /// Keys and read positions of this device, in a folder for each AID.
-const DEVICES_DIR: &str = "devices";
+pub(crate) const DEVICES_DIR: &str = "devices";
 
 #[derive(Args)]
 pub(crate) struct AidSocketArgs {

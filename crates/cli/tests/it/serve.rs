@@ -6,12 +6,7 @@ use guildhall_testkit::{Stopwatch, TestDb, nats_url, subject_prefix};
 use rustix::process::Signal;
 use secrecy::ExposeSecret;
 
-use crate::support::{ChildProcess, guildhall, http_get};
-
-/// Returns a free port. Another process may take it first; the server then fails to start.
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port()
-}
+use crate::support::{ChildProcess, free_port, guildhall, http_get};
 
 struct ServeFixture {
     process: ChildProcess,

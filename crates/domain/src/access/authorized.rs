@@ -8,7 +8,7 @@ use crate::access::caller::{AccessDenied, Caller, TenantRole};
 use crate::access::principal::TokenKind;
 use crate::access::role::{Right, Role};
 use crate::access::subject::SubjectScope;
-use crate::ids::{PrincipalId, ServiceKeyId, TenantId};
+use crate::ids::{ServiceKeyId, TenantId};
 
 /// An object that belongs to a tenant.
 pub trait TenantObject {
@@ -64,18 +64,6 @@ impl<R: Right> Authorized<R> {
     pub fn service_key(&self) -> Result<ServiceKeyId, AccessDenied> {
         let is_service = self.caller.kind == TokenKind::Service;
         self.caller.key.filter(|_| is_service).ok_or(AccessDenied::ServiceKeyRequired)
-    }
-
-    /// Returns the person who asks, for what no program may do in their place.
-    pub fn person(&self) -> Result<PrincipalId, AccessDenied> {
-        match self.caller.kind {
-            TokenKind::User => Ok(self.caller.principal),
-            TokenKind::Agent
-            | TokenKind::Service
-            | TokenKind::External
-            | TokenKind::Enrolment
-            | TokenKind::Run => Err(AccessDenied::UserTokenRequired),
-        }
     }
 }
 

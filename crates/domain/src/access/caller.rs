@@ -85,6 +85,18 @@ impl Caller {
         }
     }
 
+    /// Returns the person who asks, for what no program may do in their place.
+    pub fn person(&self) -> Result<PrincipalId, AccessDenied> {
+        match self.kind {
+            TokenKind::User => Ok(self.principal),
+            TokenKind::Agent
+            | TokenKind::Service
+            | TokenKind::External
+            | TokenKind::Enrolment
+            | TokenKind::Run => Err(AccessDenied::UserTokenRequired),
+        }
+    }
+
     /// Returns whether tokens of this kind can hold permissions. Tokens of external subjects, enrolments and runs give
     /// access to the object they name and to nothing else, even if a membership was loaded.
     #[must_use]

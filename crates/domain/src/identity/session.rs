@@ -16,6 +16,8 @@ pub struct AidSession {
     pub login: LoginId,
     /// The end of the login; also the end of the certificate that signed in, if that is earlier.
     pub expires_at: Timestamp,
+    /// Whether an agent that runs elsewhere speaks with the AID. Whoever has its key is then no device of the owner.
+    pub is_of_agent: bool,
 }
 
 impl AidSession {

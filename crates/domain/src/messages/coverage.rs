@@ -1,4 +1,4 @@
-//! What a page of one sender's messages proves: from where to where the reader has now seen everything.
+//! What a page proves: from where to where the reader has now seen everything.
 
 use super::inbox::InboxSeq;
 
@@ -37,6 +37,24 @@ pub fn peer_coverage(position: PeerPosition, last_row: Option<InboxSeq>, is_cut:
     }
 }
 
+/// Returns up to where an instance has nothing left to read: it has confirmed the messages, or they are not for it. The page
+/// starts after `after`, was read up to `scanned_to`, and `unread` is its first message that is not confirmed.
+///
+/// A reader of all senders counts the seqs and waits for those that are missing. It never gets those of other devices.
+#[must_use]
+pub fn settled_seq(
+    confirmed: InboxSeq,
+    after: InboxSeq,
+    unread: Option<InboxSeq>,
+    scanned_to: InboxSeq,
+) -> InboxSeq {
+    // What is between its position and the page may be unread.
+    if after > confirmed {
+        return confirmed;
+    }
+    confirmed.max(unread.map_or(scanned_to, InboxSeq::previous))
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -72,6 +90,22 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn settled_messages_are_confirmed_or_not_for_the_instance(
+            confirmed in 0..30_i64, after in 0..30_i64, own in prop::collection::btree_set(1..40_i64, 0..20),
+            limit in 1..40_i64,
+        ) {
+            let scanned_to = (after + limit).min(40);
+            let mut page = own.range(after + 1..).copied().take_while(|message| *message <= scanned_to);
+            let unread = page.find(|message| *message > confirmed);
+            let settled = settled_seq(seq(confirmed), seq(after), unread.map(seq), seq(scanned_to)).get();
+            prop_assert!(settled >= confirmed);
+            prop_assert!(own.iter().all(|message| *message <= confirmed || *message > settled));
+            // Nothing more could be said.
+            let is_known = after <= confirmed;
+            prop_assert!(!is_known || settled >= scanned_to || own.contains(&(settled + 1)));
+        }
+
         /// The rules that the official client checks; it stops silently where one is broken.
         #[test]
         fn rules_of_the_client_hold(

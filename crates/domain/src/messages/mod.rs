@@ -10,7 +10,7 @@ mod readers;
 mod recall;
 mod view;
 
-pub use coverage::{PeerCoverage, PeerPosition, peer_coverage};
+pub use coverage::{PeerCoverage, PeerPosition, peer_coverage, settled_seq};
 pub use delivery::{DeliveryMode, RING_AGE, RING_SIZE, preferred_instance};
 pub use hosted_agent::{AgentAnswer, WorkSenders, answer_id, message_words, progress_payload, refusal_id};
 pub use inbox::{

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::inbox::MessageKind;
+use crate::agents::tool_calls::{ToolMessageKind, clear_subtype, is_clear_tool_message};
 
 /// The largest payload, as JSON. A row of it stays below the 1 MiB that clients accept, also written as a JSON string.
 pub const MAX_PAYLOAD_BYTES: usize = 440_000;
@@ -24,6 +25,10 @@ pub enum InvalidPayload {
     Number,
     #[error("payload: encrypted is true, but the payload is no sealed message")]
     NotSealed,
+    #[error(
+        "payload: calls of tools and their answers travel sealed, in the second version of end-to-end encryption"
+    )]
+    ClearToolMessage,
     #[error("payload.{0}: expected at most {MAX_COPIES} objects with a device_id and an envelope")]
     Copies(&'static str),
 }
@@ -73,6 +78,7 @@ impl SentPayload {
         encrypted: bool,
     ) -> Result<Self, InvalidPayload> {
         let kind = payload.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let is_tool_message = is_clear_tool_message(&payload, envelope_type);
         let payload = Value::Object(payload);
         let text = payload.to_string();
         if text.len() > MAX_PAYLOAD_BYTES {
@@ -80,6 +86,9 @@ impl SentPayload {
         }
         if !has_exact_numbers(&payload) {
             return Err(InvalidPayload::Number);
+        }
+        if is_tool_message && kind != SEALED_V2 {
+            return Err(InvalidPayload::ClearToolMessage);
         }
         match (kind.as_str(), envelope_type) {
             (SEALED_V2, _) => Ok(Self::SealedV2(payload)),
@@ -102,6 +111,18 @@ impl SentPayload {
             Self::SealedV1(_) => MessageKind::SealedV1,
             Self::SealedV1Copies { .. } => MessageKind::SealedV1Copies,
             Self::SealedV2(_) => MessageKind::SealedV2,
+        }
+    }
+
+    /// Returns whether its sender says in clear that it is a call of a tool. What is inside is not known here.
+    #[must_use]
+    pub fn is_tool_call(&self) -> bool {
+        match self {
+            Self::Plain(_) | Self::SealedV1(_) | Self::SealedV1Copies { .. } => false,
+            Self::SealedV2(envelope) => {
+                let headers = envelope.get("protected_headers").and_then(Value::as_object);
+                headers.and_then(clear_subtype) == Some(ToolMessageKind::Call)
+            }
         }
     }
 
@@ -178,6 +199,23 @@ mod tests {
         for (envelope_type, encrypted) in [("", true), ("e2ee.encrypted", false), ("e2ee.encrypted", true)] {
             let parsed = parse(json!({ "type": "text", "text": "hi" }), envelope_type, encrypted);
             assert_eq!(parsed, Err(InvalidPayload::NotSealed));
+        }
+    }
+
+    // covers: M28
+    #[test]
+    fn calls_of_tools_are_accepted_only_sealed_in_the_second_version() {
+        let headers = json!({ "msg_subtype": "artifact_tool_call", "content_type": "artifact" });
+        let sealed = |kind: &str| json!({ "type": kind, "protected_headers": headers });
+        let call = parse(sealed("e2ee.p2p_encrypted"), "", false).expect("sealed");
+        assert!(call.is_tool_call());
+        let response = json!({
+            "type": "e2ee.p2p_encrypted", "protected_headers": { "msg_subtype": "artifact_response" },
+        });
+        assert!(!parse(response, "", false).expect("sealed").is_tool_call());
+        let plain = json!({ "type": "artifact", "artifact": { "subtype": "tool_call" } });
+        for refused in [sealed("e2ee.encrypted"), sealed("text"), plain] {
+            assert_eq!(parse(refused, "", false), Err(InvalidPayload::ClearToolMessage));
         }
     }
 

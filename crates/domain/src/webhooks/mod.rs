@@ -1,24 +1,36 @@
-//! Webhooks: a tenant is told about events by HTTP requests to its own endpoints.
+//! Webhooks: a tenant, or the developer of one of its agents, is told about events by HTTP requests to own endpoints.
 //!
 //! - [`url`]: where an endpoint may be.
 //! - [`event`]: what an endpoint can be told.
+//! - [`agent_message`]: what an endpoint of an agent is told about a message.
 //! - [`message`]: the body, the headers and the signed content of a request, as Standard Webhooks defines them.
 //! - [`delivery`]: what the response of a receiver means.
+//! - [`schedule`]: when an event is sent again, and when its endpoint is disabled.
+//! - [`log`]: what became of events.
 
+pub mod agent_message;
 pub mod delivery;
 pub mod event;
+pub mod log;
 pub mod message;
+pub mod schedule;
 pub mod url;
 
 use jiff::{SignedDuration, Timestamp};
 
-use self::event::WebhookEventType;
+use self::event::{WebhookEventType, WebhookScope};
 use self::url::WebhookUrl;
-use crate::ids::{PrincipalId, TenantId, WebhookEventId, WebhookId};
+use crate::ids::{AgentId, PrincipalId, TenantId, WebhookEventId, WebhookId};
 use crate::named_enum::named_enum;
 
-/// Webhooks of one tenant. Each question of an agent is sent to every one of them.
+/// Webhooks of one tenant, without those of its agents. Each question of an agent is sent to every one of them.
 pub const MAX_WEBHOOKS: usize = 20;
+
+/// Webhooks of one agent. Each message to it is sent to every one of them.
+pub const MAX_AGENT_WEBHOOKS: usize = 10;
+
+/// All webhooks of one tenant. A list has no pages.
+pub const MAX_ALL_WEBHOOKS: usize = 500;
 
 /// The length of a description, in characters.
 pub const MAX_DESCRIPTION_CHARS: usize = 200;
@@ -31,6 +43,9 @@ pub const ROTATION_OVERLAP: SignedDuration = SignedDuration::from_hours(24);
 pub struct Webhook {
     pub id: WebhookId,
     pub tenant: TenantId,
+    /// The agent whose messages it is told about; none for a webhook of the tenant.
+    pub agent: Option<AgentId>,
+    pub sender: WebhookSender,
     pub url: WebhookUrl,
     /// Types that it is told about, each once.
     pub events: Vec<WebhookEventType>,
@@ -43,6 +58,16 @@ pub struct Webhook {
     pub previous_secret_ends_at: Option<Timestamp>,
     pub last_success_at: Option<Timestamp>,
     pub last_failure: Option<FailedDelivery>,
+    /// Since when every attempt has failed.
+    pub failing_since: Option<Timestamp>,
+}
+
+named_enum! {
+    /// Who sends the events of a webhook.
+    WebhookSender, "sender";
+    Server = "server",
+    /// A program of a developer that asks the server for them. The server never calls the URL.
+    Listener = "listener",
 }
 
 impl Webhook {
@@ -51,16 +76,20 @@ impl Webhook {
         self.disabled.is_none()
     }
 
-    /// Returns whether an event is sent to this webhook. A test is sent to the webhook that it was requested for.
+    /// Returns whether it is told about an event of its tenant or agent. A disabled one misses it. A test is sent to the webhook
+    /// that it was requested for.
     #[must_use]
-    pub fn receives(&self, event: WebhookEventType) -> bool {
-        let is_subscribed = match event {
+    pub fn is_told_about(&self, event: WebhookEventType) -> bool {
+        match event {
             WebhookEventType::Test => true,
+            WebhookEventType::WebhookDisabled => self.agent.is_none(),
             WebhookEventType::ApprovalRequested
             | WebhookEventType::ApprovalDecided
-            | WebhookEventType::ApprovalWithdrawn => self.events.contains(&event),
-        };
-        self.is_enabled() && is_subscribed
+            | WebhookEventType::ApprovalWithdrawn
+            | WebhookEventType::MessageNew
+            | WebhookEventType::ArtifactResponse
+            | WebhookEventType::ReauthRequired => self.events.contains(&event),
+        }
     }
 }
 
@@ -76,6 +105,10 @@ named_enum! {
     DisableReason, "reason";
     /// The receiver answered 410.
     Gone = "gone",
+    /// Every attempt has failed for days.
+    Failing = "failing",
+    /// Somebody has disabled it.
+    Manual = "manual",
 }
 
 /// The last failed attempt to send an event to a webhook.
@@ -98,17 +131,27 @@ pub enum InvalidEvents {
     Empty,
     #[error("each event type can be named once")]
     Repeated,
-    #[error("the type webhook.test is sent on request only")]
-    Test,
+    #[error("a webhook of a tenant can have the types {}", names(WebhookScope::Tenant))]
+    NotOfTenant,
+    #[error("a webhook of an agent can have the types {}", names(WebhookScope::Agent))]
+    NotOfAgent,
+}
+
+fn names(scope: WebhookScope) -> String {
+    let names: Vec<&str> = WebhookEventType::subscribable(scope).iter().map(|event| event.as_str()).collect();
+    names.join(", ")
 }
 
 /// Checks the event types that a webhook is to be told about.
-pub fn check_events(events: &[WebhookEventType]) -> Result<(), InvalidEvents> {
+pub fn check_events(scope: WebhookScope, events: &[WebhookEventType]) -> Result<(), InvalidEvents> {
     if events.is_empty() {
         return Err(InvalidEvents::Empty);
     }
-    if events.contains(&WebhookEventType::Test) {
-        return Err(InvalidEvents::Test);
+    if !events.iter().all(|event| WebhookEventType::subscribable(scope).contains(event)) {
+        return Err(match scope {
+            WebhookScope::Tenant => InvalidEvents::NotOfTenant,
+            WebhookScope::Agent => InvalidEvents::NotOfAgent,
+        });
     }
     let is_repeated = |(index, event)| events[..index].contains(event);
     if events.iter().enumerate().any(is_repeated) { Err(InvalidEvents::Repeated) } else { Ok(()) }
@@ -120,43 +163,49 @@ mod tests {
 
     use super::*;
 
-    fn webhook(events: Vec<WebhookEventType>, is_enabled: bool) -> Webhook {
-        let reason = DisableReason::Gone;
+    fn webhook(events: Vec<WebhookEventType>, agent: Option<AgentId>) -> Webhook {
         Webhook {
             id: WebhookId::generate(),
             tenant: TenantId::generate(),
+            agent,
+            sender: WebhookSender::Server,
             url: WebhookUrl::parse("https://example.org/hook").expect("a URL"),
             events,
             description: String::new(),
             created_by: PrincipalId::generate(),
             created_at: Timestamp::UNIX_EPOCH,
-            disabled: (!is_enabled).then_some(DisabledWebhook { at: Timestamp::UNIX_EPOCH, reason }),
+            disabled: None,
             previous_secret_ends_at: None,
             last_success_at: None,
             last_failure: None,
+            failing_since: None,
         }
     }
 
     proptest! {
         #[test]
-        fn webhook_receives_its_events_and_tests_while_enabled(
-            events in proptest::sample::subsequence(WebhookEventType::SUBSCRIBABLE, 0..=2),
+        fn webhook_is_told_about_its_events_and_tests(
+            events in proptest::sample::subsequence(WebhookEventType::ALL, 0..=3),
             event in proptest::sample::select(WebhookEventType::ALL),
-            is_enabled in any::<bool>(),
+            is_of_agent in any::<bool>(),
         ) {
-            let is_subscribed = event == WebhookEventType::Test || events.contains(&event);
-            prop_assert_eq!(webhook(events, is_enabled).receives(event), is_enabled && is_subscribed);
+            let is_told = event == WebhookEventType::Test
+                || (event == WebhookEventType::WebhookDisabled && !is_of_agent)
+                || (event != WebhookEventType::WebhookDisabled && events.contains(&event));
+            let webhook = webhook(events, is_of_agent.then(AgentId::generate));
+            prop_assert_eq!(webhook.is_told_about(event), is_told);
         }
 
         #[test]
-        fn valid_events_are_a_non_empty_set_without_tests(
+        fn valid_events_are_a_non_empty_set_of_their_scope(
             events in prop::collection::vec(proptest::sample::select(WebhookEventType::ALL), 0..4),
+            scope in proptest::sample::select(&[WebhookScope::Tenant, WebhookScope::Agent][..]),
         ) {
             let distinct: std::collections::BTreeSet<_> = events.iter().collect();
             let is_valid = !events.is_empty()
                 && distinct.len() == events.len()
-                && !events.contains(&WebhookEventType::Test);
-            prop_assert_eq!(check_events(&events).is_ok(), is_valid);
+                && events.iter().all(|event| WebhookEventType::subscribable(scope).contains(event));
+            prop_assert_eq!(check_events(scope, &events).is_ok(), is_valid);
         }
     }
 }

@@ -35,6 +35,8 @@ pub enum SealingError {
     Payload,
     #[error("a name in the message is too long, or has control characters")]
     Names,
+    #[error("a header of the message has a name that is not allowed, or is too long")]
+    Headers,
     #[error("the message has no recipient, too many, or one twice")]
     Recipients,
     #[error(transparent)]

@@ -7,6 +7,7 @@ pub mod front;
 pub mod identity;
 pub mod ops;
 pub mod profiles;
+pub mod relations;
 #[cfg(test)]
 mod request_tests;
 pub mod retention;

@@ -13,7 +13,9 @@ use super::access::projects::{CreateProject, SetProjectSetup};
 use super::access::subject_tokens::MintSubjectToken;
 use super::access::tenants::{AddMember, CreateTenant, SetMember};
 use super::access::users::{CreateUser, ResetPassword};
+use super::agents::aid::PutAgentAid;
 use super::profiles::PutCredential;
+use super::relations::{AcknowledgeNotice, CreateRelation, UpdateRelation};
 use super::runners::enrolments::CreateEnrolment;
 use super::runners::jobs::CreateRunnerJob;
 use super::runners::{AppendEvents, ChangeLease, ClaimNext, ClaimRun, EndStatus, NewEvent, RegisterRunner};
@@ -21,7 +23,9 @@ use super::runs::commands::CreateCommand;
 use super::runs::diff::PutDiff;
 use super::runs::{CreateRun, SessionRef};
 use super::sessions::{ControlSession, CreateSession, MarkRead, RefreshStorage};
-use super::webhooks::CreateWebhook;
+use super::webhooks::deliveries::ResendEvents;
+use super::webhooks::listeners::{ClaimEvents, ReportEvent};
+use super::webhooks::{CreateWebhook, TriggerEvent, UpdateWebhook};
 
 /// Any JSON for the parser; the handler checks it.
 const ANY_JSON: [&str; 4] =
@@ -67,7 +71,22 @@ fn access_requests_agree_with_their_schemas() {
     check::<CreateKey>(json!({ "name": "ci", "role": "viewer" }));
     check::<CreateProject>(json!({ "slug": "web", "name": "Web" }));
     check::<SetProjectSetup>(json!({ "command": "make", "allowedHosts": [], "cacheFiles": [] }));
-    check::<CreateWebhook>(json!({ "url": "https://example.org", "events": [], "description": "" }));
+    check::<CreateWebhook>(json!({
+        "url": "https://example.org", "events": [], "description": "", "agentId": "agt_1", "sender": "listener",
+    }));
+    check::<UpdateWebhook>(json!({ "enabled": true }));
+    check::<CreateRelation>(json!({
+        "agent_id": "agt_01920000000070008000000000000000", "granted_scopes": [], "manifest_version": 1, "manifest_hash": "x"
+    }));
+    check::<UpdateRelation>(json!({ "granted_scopes": [], "manifest_version": 1, "manifest_hash": "x" }));
+    check::<AcknowledgeNotice>(json!({ "manifest_version": 1 }));
+    check::<PutAgentAid>(json!({ "aid": "helper.guild.example" }));
+    check::<TriggerEvent>(json!({ "type": "message.new" }));
+    check::<ResendEvents>(json!({
+        "eventId": "evt_1", "since": "2026-11-17T08:00:00Z", "until": "2026-11-17T09:00:00Z", "only": "failed",
+    }));
+    check::<ClaimEvents>(json!({ "wait": 1000 }));
+    check::<ReportEvent>(json!({ "eventId": "evt_1", "claim": "x", "status": 200, "durationMs": 5 }));
     check::<MintSubjectToken>(json!({ "subject": "user-1", "name": "Ada", "agentId": "helper" }));
     check::<SetTenantBounds>(json!({
         "projects": [], "providers": [], "profiles": [], "directories": [], "traceSinks": [], "timeoutMs": 1000,

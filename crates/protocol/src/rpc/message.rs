@@ -67,7 +67,7 @@ pub struct PullResult {
     /// Continue after this one. Messages that this device cannot open are counted, but not returned.
     pub latest_seq: i64,
     pub has_more: bool,
-    /// How far this client has confirmed.
+    /// Up to here everything is confirmed, or not for this device.
     pub server_ack_seq: i64,
     /// The oldest message of the mode `queue` that is still there.
     pub ephemeral_earliest_available_seq: Option<i64>,

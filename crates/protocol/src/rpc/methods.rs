@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use utoipa::ToSchema;
 
-use super::{auth, message, message_v2, meta};
+use super::{auth, h2a, message, message_v2, meta};
 
 /// Who may call a method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,7 +72,7 @@ macro_rules! method_table {
 
         /// A type for each method, for typed calls.
         pub mod typed {
-            use super::{Method, RpcMethod, auth, message, message_v2, meta};
+            use super::{Method, RpcMethod, auth, h2a, message, message_v2, meta};
 
             $($(#[doc = $summary])+
             #[derive(Debug, Clone, Copy)]
@@ -121,7 +121,8 @@ method_table! {
         Public, None, Connection, [Unauthenticated, Conflict, Overloaded];
     /// Send a message to the inbox of an AID.
     Send: "message.send", message::SendParams => message::SendResult, Connected, Some(Tier::Mutation), Connection,
-        [NotFound, TenantPolicyDenied, PayloadTooLarge, IdempotencyConflict, Forbidden, InvalidInput, Conflict, StaleKeys];
+        [NotFound, TenantPolicyDenied, PayloadTooLarge, IdempotencyConflict, Forbidden, InvalidInput, Conflict, StaleKeys,
+         RelationRequired];
     /// Read the inbox after a seq.
     Pull: "message.pull", message::PullParams => message::PullResult, Connected, Some(Tier::Read), Connection, [Forbidden];
     /// Confirm messages up to a seq.
@@ -153,6 +154,8 @@ method_table! {
     /// Get the prekeys of an AID's devices, first version of end-to-end encryption.
     GetPrekey: "message.e2ee.get_prekey", message_v2::GetPrekeyParams => message_v2::GetPrekeyResult,
         Connected, Some(Tier::Read), Connection, [Forbidden, NotFound, TenantPolicyDenied];
+    /// List what the owner of the AID has granted to agents. Changes follow as `event/h2a.relation_changed`.
+    Relations: "h2a.relations", meta::NoParams => h2a::RelationsResult, Connected, Some(Tier::Read), Connection, [];
     /// Check that the server answers.
     Ping: "meta.ping", meta::NoParams => meta::Pong, Public, None, Connection, [];
     /// Show the state of this connection.
@@ -196,7 +199,7 @@ mod tests {
             assert_eq!(Method::from_name(method.spec().name), Some(*method));
         }
         assert_eq!(Method::from_name("meta.Ping"), None);
-        assert_eq!(Method::namespaces(), ["auth", "message", "meta"]);
+        assert_eq!(Method::namespaces(), ["auth", "message", "h2a", "meta"]);
     }
 
     #[test]

@@ -7,6 +7,7 @@ pub mod auth;
 pub mod document;
 mod error;
 mod frame;
+pub mod h2a;
 mod limits;
 pub mod message;
 pub mod message_v2;

@@ -26,6 +26,9 @@ pub enum GuardError {
     /// It has its answer, or will get it: a message may arrive twice.
     #[error("a call {0} of this agent was handled before")]
     Replayed(CallId),
+    /// An earlier process has taken it on and may have ended before it answered. It does not run again.
+    #[error("the call {0} of this agent was interrupted by a restart")]
+    Interrupted(CallId),
     /// What cannot be recorded does not run.
     #[error(transparent)]
     AuditLog(#[from] AuditLogError),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use guildhall_domain::agents::manifest::document::ManifestHash;
 use guildhall_domain::agents::manifest::{Manifest, Sensitivity};
 use guildhall_domain::agents::tool_calls::{
-    ConversationKind, DeclaredTool, ToolCall, ToolErrorCode, ToolOutcome, check_call,
+    ConversationKind, DeclaredTool, DenialReason, ToolCall, ToolErrorCode, ToolOutcome, check_call,
 };
 use guildhall_protocol::manifest::{CheckedManifest, compile_input_schema};
 use jsonschema::Validator;
@@ -18,6 +18,8 @@ pub struct ToolGrant {
     manifest: Manifest,
     hash: ManifestHash,
     scopes: BTreeSet<String>,
+    /// Tools of granted scopes that may not be called now.
+    blocked: BTreeSet<String>,
     schemas: BTreeMap<String, Validator>,
 }
 
@@ -33,7 +35,14 @@ impl ToolGrant {
             .iter()
             .map(|tool| schema(&tool.name, &tool.input_schema))
             .collect::<Result<_, _>>()?;
-        Ok(Self { hash: document.hash(), manifest, scopes, schemas })
+        Ok(Self { hash: document.hash(), manifest, scopes, blocked: BTreeSet::new(), schemas })
+    }
+
+    /// Denies calls of some tools, although their scopes are granted: they have changed, and the user was not asked yet.
+    #[must_use]
+    pub fn without_tools(mut self, tools: BTreeSet<String>) -> Self {
+        self.blocked = tools;
+        self
     }
 
     #[must_use]
@@ -54,6 +63,9 @@ impl ToolGrant {
     ) -> Result<DeclaredTool<'_>, ToolOutcome> {
         let declared =
             check_call(call, conversation, &self.manifest, &self.scopes).map_err(ToolOutcome::Denied)?;
+        if self.blocked.contains(&call.tool) {
+            return Err(ToolOutcome::Denied(DenialReason::ScopeNotGranted));
+        }
         let is_valid = self.schemas.get(&call.tool).is_some_and(|schema| schema.is_valid(&call.arguments));
         if is_valid { Ok(declared) } else { Err(ToolOutcome::Failed(ToolErrorCode::InvalidArguments)) }
     }

@@ -14,9 +14,11 @@ use serde_json::Value;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use super::audit_log::{AuditLog, AuditStatus, ToolAuditEntry};
+use super::audit_entry::{AuditStatus, ToolAuditEntry};
+use super::audit_log::AuditLog;
 use super::error::GuardError;
 use super::grant::ToolGrant;
+use super::handled_calls::Claim;
 use super::parts::{PromptAnswer, Prompts, ToolPrompt, ToolRun, Tools};
 
 /// The largest result, as JSON. What is larger does not fit into a message.
@@ -76,8 +78,15 @@ impl<P: Prompts + Sync, T: Tools + Sync> Guard<P, T> {
 
     /// Handles a call. The outcome is for the agent, also where the tool did not run. An error has no answer.
     pub async fn handle(&self, received: ReceivedCall<'_>) -> Result<ToolOutcome, GuardError> {
-        if !self.audit.claim(received.agent, &received.call.id) {
-            return Err(GuardError::Replayed(received.call.id.clone()));
+        match self.audit.claim(received.agent, &received.call.id) {
+            Claim::New => {}
+            Claim::Repeated => return Err(GuardError::Replayed(received.call.id.clone())),
+            Claim::Interrupted { has_ended } => {
+                if !has_ended {
+                    self.record(received, AuditStatus::Error)?;
+                }
+                return Err(GuardError::Interrupted(received.call.id.clone()));
+            }
         }
         let outcome = match self.allow(received).await {
             Ok(grant) => {

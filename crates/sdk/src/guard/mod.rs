@@ -6,15 +6,19 @@
 //!
 //! The guard decides with what the user has granted on this device, not with what the server says about a call.
 
+mod agent_shares;
+mod audit_entry;
 mod audit_log;
 mod error;
 mod grant;
 mod guarded;
+mod handled_calls;
 mod parts;
 #[cfg(test)]
 mod tests;
 
-pub use audit_log::{AUDIT_TIME, AuditLog, AuditStatus, ToolAuditEntry};
+pub use audit_entry::{AUDIT_TIME, AuditStatus, ToolAuditEntry};
+pub use audit_log::{AuditLog, read_audit_entries};
 pub use error::{AuditLogError, GuardError, InvalidGrant};
 pub use grant::ToolGrant;
 pub use guarded::{Guard, MAX_RESULT_BYTES, ReceivedCall};

@@ -382,6 +382,7 @@ async fn repeated_call_id_runs_once_also_after_a_restart() {
     let restarted =
         Guard::new(Arc::clone(&fixture.person), Arc::clone(&fixture.device), fixture.clock.clone(), audit);
     restarted.set_grant(&fixture.agent, grant(&["notification:send"], "1.0.0"));
+    assert!(matches!(restarted.handle(fixture.received(&call)).await, Err(GuardError::Interrupted(_))));
     assert!(matches!(restarted.handle(fixture.received(&call)).await, Err(GuardError::Replayed(_))));
     assert_eq!(fixture.runs(), 1);
     // The ids of two agents have nothing to do with each other.

@@ -1,5 +1,7 @@
 //! What an inbox yields.
 
+use std::collections::BTreeMap;
+
 use guildhall_domain::identity::Aid;
 use guildhall_domain::messages::DeliveryMode;
 use jiff::Timestamp;
@@ -34,6 +36,8 @@ pub struct ReceivedMessage {
     pub sealed_at: Option<Timestamp>,
     pub seal: SealKind,
     pub delivery: DeliveryMode,
+    /// What stands beside the payload in clear, protected by the seal. Empty where there is nothing, or nothing protects it.
+    pub headers: BTreeMap<String, String>,
     pub payload: Map<String, Value>,
 }
 

@@ -23,6 +23,7 @@ use super::sealing::{MessageToSeal, SealedPayload};
 use super::send::{SealChoice, SendOptions, SentMessage};
 use super::shared::Shared;
 use super::store::DeviceStore;
+use crate::Client;
 use crate::backoff::Backoff;
 use crate::socket::{SocketClient, SocketEndpoint, SocketError};
 
@@ -68,7 +69,7 @@ impl Messenger {
             Some(id) => id.to_string(),
             None => format!("m-{}", random_id()),
         };
-        let message = MessageToSeal { to, message_id: &message_id, payload };
+        let message = MessageToSeal { to, message_id: &message_id, payload, headers: &options.headers };
         if options.seal == SealChoice::NotSealed {
             let sealed =
                 SealedPayload { payload: payload.clone(), envelope_type: "", seal: SealKind::NotSealed };
@@ -120,6 +121,17 @@ impl Messenger {
         &self.0.store
     }
 
+    /// Returns the AID of this device.
+    #[must_use]
+    pub fn aid(&self) -> &Aid {
+        &self.0.identity.aid
+    }
+
+    /// Returns a client of the server without a token, for what everybody may read.
+    pub(crate) fn public_client(&self) -> &Client {
+        self.0.endpoint.client()
+    }
+
     pub(super) fn shared(&self) -> &Shared {
         &self.0
     }
@@ -158,6 +170,8 @@ impl Messenger {
         for attempt in 1.. {
             match self.0.socket.call::<typed::Send>(&params).await {
                 Ok(result) => return sent_message(result, sealed.seal),
+                // Whether a message is worth a wait of a minute is for its sender to say.
+                Err(error) if error.kind() == Some(FailureKind::RateLimited) => return Err(error.into()),
                 Err(error) if error.is_transient() && attempt < MAX_ATTEMPTS => {
                     backoff.record_failure(error.retry_after());
                     tokio::time::sleep(backoff.delay()).await;

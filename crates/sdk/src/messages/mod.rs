@@ -67,4 +67,4 @@ pub use inbox::InboxFollower;
 pub use inbox_item::{InboxItem, RecallNotice, ReceivedMessage, SealKind, UnreadableMessage};
 pub use messenger::Messenger;
 pub use send::{SealChoice, SendOptions, SentMessage};
-pub use store::{DeviceStore, DeviceStoreError};
+pub use store::{DeviceStore, DeviceStoreError, StoredToolGrant};

@@ -1,5 +1,6 @@
 //! Opens the rows of an inbox.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
 use guildhall_domain::identity::Aid;
@@ -47,7 +48,15 @@ impl From<EnvelopeError> for RowError {
 struct Opened {
     payload: String,
     sealed_at_ms: i64,
+    headers: BTreeMap<String, String>,
     seal: SealKind,
+}
+
+/// How a message was protected.
+struct Protection {
+    seal: SealKind,
+    sealed_at: Option<Timestamp>,
+    headers: BTreeMap<String, String>,
 }
 
 impl Shared {
@@ -61,11 +70,16 @@ impl Shared {
             Some(v2::ENVELOPE_TYPE) => self.open_v2(row).await?,
             Some(v1::ENVELOPE_TYPE) => self.open_v1(row).await?,
             Some(_) | None if row.encrypted => return Err(row_error("it is sealed in an unknown format")),
-            Some(_) | None => return message(row, payload_of(row)?, None, SealKind::NotSealed),
+            Some(_) | None => {
+                let headers = BTreeMap::new();
+                let protection = Protection { seal: SealKind::NotSealed, sealed_at: None, headers };
+                return message(row, payload_of(row)?, protection);
+            }
         };
-        let payload = serde_json::from_str(&opened.payload).map_err(|_| OpenError::Payload)?;
-        let sealed_at = Timestamp::from_millisecond(opened.sealed_at_ms).ok();
-        message(row, payload, sealed_at, opened.seal)
+        let Opened { payload, sealed_at_ms, headers, seal } = opened;
+        let payload = serde_json::from_str(&payload).map_err(|_| OpenError::Payload)?;
+        let sealed_at = Timestamp::from_millisecond(sealed_at_ms).ok();
+        message(row, payload, Protection { seal, sealed_at, headers })
     }
 
     async fn open_v2(&self, row: &MessageRow) -> Result<Opened, RowError> {
@@ -87,7 +101,8 @@ impl Shared {
         };
         let payload = envelope.open(&reader, &sender)?;
         self.mark_used(KeyVersion::V2, spk_id.as_deref())?;
-        Ok(Opened { payload, sealed_at_ms: aad.timestamp_ms, seal: SealKind::V2 })
+        let headers = envelope.headers();
+        Ok(Opened { payload, sealed_at_ms: aad.timestamp_ms, headers, seal: SealKind::V2 })
     }
 
     async fn open_v1(&self, row: &MessageRow) -> Result<Opened, RowError> {
@@ -104,7 +119,8 @@ impl Shared {
         let reader = V1Reader { identity: &*self.identity.key, prekey };
         let payload = envelope.open(&reader, &sender)?;
         self.mark_used(KeyVersion::V1, prekey_id)?;
-        Ok(Opened { payload, sealed_at_ms: aad.timestamp_ms, seal: SealKind::V1 })
+        let headers = BTreeMap::new();
+        Ok(Opened { payload, sealed_at_ms: aad.timestamp_ms, headers, seal: SealKind::V1 })
     }
 
     async fn certificate_of_row(
@@ -163,9 +179,9 @@ fn recall(row: &MessageRow) -> Result<InboxItem, RowError> {
 fn message(
     row: &MessageRow,
     payload: Map<String, Value>,
-    sealed_at: Option<Timestamp>,
-    seal: SealKind,
+    protection: Protection,
 ) -> Result<InboxItem, RowError> {
+    let Protection { seal, sealed_at, headers } = protection;
     let delivery = DeliveryMode::from_name(&row.delivery_mode);
     Ok(InboxItem::Message(Box::new(ReceivedMessage {
         seq: row.seq,
@@ -176,6 +192,7 @@ fn message(
         sealed_at,
         seal,
         delivery: delivery.map_err(|_| row_error("its delivery mode is unknown"))?,
+        headers,
         payload,
     })))
 }

@@ -1,5 +1,7 @@
 //! Seals messages for the devices of their recipient and the other devices of the sender.
 
+use std::collections::BTreeMap;
+
 use guildhall_domain::FailureKind;
 use guildhall_domain::identity::Aid;
 use guildhall_identity::e2ee::v1::{
@@ -28,6 +30,8 @@ pub(super) struct MessageToSeal<'a> {
     pub(super) to: &'a Aid,
     pub(super) message_id: &'a str,
     pub(super) payload: &'a Map<String, Value>,
+    /// Only for the second version.
+    pub(super) headers: &'a BTreeMap<String, String>,
 }
 
 impl Shared {
@@ -35,7 +39,9 @@ impl Shared {
     pub(super) async fn seal(&self, message: MessageToSeal<'_>) -> Result<SealedPayload, MessengerError> {
         match self.v2_keys(message.to).await {
             Ok(peer) => self.seal_v2(message, peer).await,
-            Err(MessengerError::Socket(error)) if error.kind() == Some(FailureKind::Conflict) => {
+            Err(MessengerError::Socket(error))
+                if error.kind() == Some(FailureKind::Conflict) && message.headers.is_empty() =>
+            {
                 self.seal_v1(message).await
             }
             Err(error) => Err(error),
@@ -59,7 +65,8 @@ impl Shared {
             timestamp_ms: self.clock.now().as_millisecond(),
             payload: &payload,
         };
-        let envelope = to_seal.seal(&*self.identity.key, &recipients).map_err(MessengerError::Sealing)?;
+        let envelope = to_seal.seal_with_headers(&*self.identity.key, &recipients, message.headers);
+        let envelope = envelope.map_err(MessengerError::Sealing)?;
         Ok(SealedPayload { payload: object(&envelope.to_text())?, envelope_type: "", seal: SealKind::V2 })
     }
 

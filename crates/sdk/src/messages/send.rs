@@ -1,5 +1,7 @@
 //! How messages are sent.
 
+use std::collections::BTreeMap;
+
 use guildhall_domain::messages::{DeliveryMode, MessageId};
 use jiff::Timestamp;
 
@@ -23,6 +25,7 @@ pub struct SendOptions {
     pub(super) seal: SealChoice,
     pub(super) message_id: Option<MessageId>,
     pub(super) delivery: Option<DeliveryMode>,
+    pub(super) headers: BTreeMap<String, String>,
 }
 
 /// A message that the server has stored.
@@ -42,6 +45,14 @@ impl SendOptions {
     #[must_use]
     pub fn with_seal(mut self, seal: SealChoice) -> Self {
         self.seal = seal;
+        self
+    }
+
+    /// Adds headers, which everybody can read and nobody can change. They need the second version: a recipient whose devices have
+    /// keys of the first version alone is refused with `conflict`.
+    #[must_use]
+    pub fn with_headers(mut self, headers: BTreeMap<String, String>) -> Self {
+        self.headers = headers;
         self
     }
 

@@ -9,8 +9,8 @@ use crate::support::attachments::{PNG, upload_to};
 use crate::support::cluster::Cluster;
 use crate::support::profiles::with_secrets_folder;
 use crate::support::routes::{
-    ENROLMENT_ROUTES, MISSING_IDS, PUBLIC, PUBLIC_TIERS, QUESTION_PAGE, QUESTION_SIGN_IN, RUN_TOKEN_ROUTES,
-    fill, operations, operations_in, send,
+    CONSENT_PAGE, CONSENT_SIGN_IN, ENROLMENT_ROUTES, MISSING_IDS, PUBLIC, PUBLIC_TIERS, QUESTION_PAGE,
+    QUESTION_SIGN_IN, RUN_TOKEN_ROUTES, fill, operations, operations_in, send,
 };
 use crate::support::runs::{TestTenant, command_question, text};
 use crate::support::{Setup, TestResponse, read_response};
@@ -41,7 +41,7 @@ async fn every_non_public_route_without_a_token_gets_the_same_401() {
 }
 
 /// The routes that stay public with `access.require_auth` (ADR 033).
-const PUBLIC_WITH_REQUIRE_AUTH: [(&str, &str); 30] = [
+const PUBLIC_WITH_REQUIRE_AUTH: [(&str, &str); 32] = [
     ("GET", "/health/live"),
     ("GET", "/health/readiness"),
     ("GET", "/.well-known/jwks.json"),
@@ -72,6 +72,8 @@ const PUBLIC_WITH_REQUIRE_AUTH: [(&str, &str); 30] = [
     ("GET", "/sign-in/confirm"),
     ("GET", QUESTION_PAGE),
     ("GET", QUESTION_SIGN_IN),
+    ("GET", CONSENT_PAGE),
+    ("GET", CONSENT_SIGN_IN),
 ];
 
 // covers: C6
@@ -91,6 +93,10 @@ async fn require_auth_closes_every_route_except_the_named_list() {
         "/sign-in/confirm",
         QUESTION_PAGE,
         QUESTION_SIGN_IN,
+        CONSENT_PAGE,
+        CONSENT_SIGN_IN,
+        "/consent",
+        "/consent/a/b",
         "/approve",
         "/approve/",
         "/approve/a/b",
@@ -175,7 +181,7 @@ async fn token_of_the_wrong_kind_gets_the_same_401_as_no_token() {
 }
 
 /// The audit log of the other tenant after all its objects were created.
-const EXPECTED_ACTIONS: [&str; 14] = [
+const EXPECTED_ACTIONS: [&str; 16] = [
     "tenant.created",
     "key.created",
     "enrolment.created",
@@ -183,6 +189,8 @@ const EXPECTED_ACTIONS: [&str; 14] = [
     "invitation.created",
     "webhook.created",
     "agent.created",
+    "agent.changed",
+    "relation.granted",
     "automation.created",
     "run.created",
     "command.created",
@@ -213,6 +221,7 @@ async fn object_of_another_tenant_looks_like_a_missing_object() {
     let (invitation, _) = cluster.create_invitation(&theirs, "viewer").await;
     let (webhook, _) = cluster.create_webhook(&theirs, "https://hooks.example.org/").await;
     let agent = cluster.create_agent(&theirs, "helper").await;
+    let relation = cluster.create_relation(&agent).await;
     let automation = cluster.create_automation(&theirs, "helper").await;
     let attachment = upload_to(&cluster.first, &theirs, &cluster.operator.token, "image/png", PNG).await;
     let attachment = text(&attachment.body, "id");
@@ -253,6 +262,7 @@ async fn object_of_another_tenant_looks_like_a_missing_object() {
         agent,
         automation,
         attachment,
+        relation,
     ];
     let mut tried = 0;
     for (method, template) in operations(&cluster.first).await {
@@ -263,7 +273,7 @@ async fn object_of_another_tenant_looks_like_a_missing_object() {
         let real = fill(&template, existing_ids.each_ref().map(|id| id.as_str()));
         let named = template.replace("{tenant}", "theirs").replace("{project}", "website");
         let named = fill(&named, existing_ids.each_ref().map(|id| id.as_str()));
-        let (missing, malformed) = (fill(&template, MISSING_IDS), fill(&template, ["nonsense"; 19]));
+        let (missing, malformed) = (fill(&template, MISSING_IDS), fill(&template, ["nonsense"; 20]));
         assert!(!real.contains('{'), "{template} has a parameter that this test does not know");
         for bearer in [&mallory.token, &service_key] {
             let mut responses = Vec::new();

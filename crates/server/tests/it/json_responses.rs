@@ -7,12 +7,13 @@ use crate::support::cluster::Cluster;
 use crate::support::runs::text;
 
 /// Operations of the API document whose success is a stream of events. `/metrics` is not part of the document.
-const STREAMS: [&str; 9] = [
+const STREAMS: [&str; 10] = [
     "connectCopilotKitAgent",
     "followAgentThread",
     "followApprovals",
     "followAudit",
     "followInstallationAudit",
+    "followRelations",
     "followRun",
     "followSession",
     "runAgentWithAgui",

@@ -9,6 +9,7 @@ mod outages;
 mod recall_window;
 mod recalls;
 mod signatures;
+mod tool_calls;
 mod unreadable;
 mod workers;
 

@@ -1,19 +1,29 @@
 //! How events are sent to webhooks: signatures, repeated attempts, and their end.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use guildhall_testkit::{NodeProcess, NodeScript};
+use guildhall_testkit::NodeScript;
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use crate::support::official_receiver::OfficialReceiver;
 use crate::support::runs::text;
-use crate::support::webhook_fixture::webhook_fixture;
+use crate::support::webhook_fixture::{HELD_LANES, webhook_fixture};
 use crate::support::webhook_receiver::{Answer, WebhookReceiver};
 
 #[tokio::test]
-async fn official_library_verifies_events_before_and_after_a_rotation() {
+async fn official_npm_library_verifies_events_before_and_after_a_rotation() {
+    verify_events_before_and_after_a_rotation(NodeScript::WebhookReceiver).await;
+}
+
+#[tokio::test]
+async fn official_pip_library_verifies_events_before_and_after_a_rotation() {
+    verify_events_before_and_after_a_rotation(NodeScript::PythonWebhookReceiver).await;
+}
+
+async fn verify_events_before_and_after_a_rotation(library: NodeScript) {
     let fixture = webhook_fixture().await;
-    let receiver = OfficialReceiver::start();
+    let receiver = OfficialReceiver::start(library);
     let (webhook, first_secret) = fixture.cluster.create_webhook(&fixture.tenant.id, &receiver.url).await;
     receiver.set_secret(&first_secret).await;
     let approval = fixture.ask("é", "ls").await;
@@ -59,7 +69,7 @@ async fn failed_attempts_are_repeated_with_the_same_id_and_body() {
     let webhook = fixture.add_webhook(&receiver).await;
     let event = fixture.send_test(&webhook).await;
     receiver.wait_for(3).await;
-    fixture.wait_for_empty_outbox().await;
+    fixture.wait_for_empty_queue().await;
     let received = receiver.received();
     assert_eq!(received.len(), 3);
     for attempt in &received {
@@ -84,15 +94,14 @@ async fn receiver_chooses_a_longer_pause_within_a_limit() {
         fixture.send_test(&webhook).await;
         fixture.wait_for_webhook(|webhook| webhook["lastFailure"].is_object()).await;
         let mut sql = fixture.cluster.db.sql().await;
-        let is_scheduled = "SELECT count(*) FROM outbox WHERE attempts = 1 AND claim IS NULL";
-        while seconds.start() > &0 && sql.number(is_scheduled).await == 0 {
+        while seconds.start() > &0 && sql.number(HELD_LANES).await == 0 {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         if seconds.start() == &0 {
             receiver.wait_for(2).await;
             continue;
         }
-        let pause = "SELECT extract(epoch FROM next_attempt_at - now())::bigint FROM outbox";
+        let pause = "SELECT extract(epoch FROM next_attempt_at - now())::bigint FROM webhook_lanes";
         let pause = sql.number(pause).await;
         assert!(seconds.contains(&pause), "{retry_after}: {pause} s");
         assert_eq!(receiver.received().len(), 1);
@@ -108,7 +117,7 @@ async fn receiver_that_is_gone_is_disabled() {
     let disabled = fixture.wait_for_webhook(|webhook| webhook["enabled"] == false).await;
     assert_eq!(disabled["disabledReason"], "gone");
     fixture.ask("0", "ls").await;
-    fixture.wait_for_empty_outbox().await;
+    fixture.wait_for_empty_queue().await;
     assert_eq!(receiver.received().len(), 1);
     let path = format!("{}/{webhook}/test", fixture.webhooks_path());
     let refused = fixture.cluster.first.post_as(&path, &fixture.cluster.operator.token, json!({})).await;
@@ -131,7 +140,7 @@ async fn silent_receiver_fails_after_ten_seconds_and_others_are_served() {
     let failed = fixture.wait_for_webhook(|webhook| webhook["lastFailure"].is_object()).await;
     let message = text(&failed["lastFailure"], "message");
     assert!(message.starts_with("127.0.0.1 did not respond within 10s"), "{message}");
-    fixture.wait_for_empty_outbox().await;
+    fixture.wait_for_empty_queue().await;
     let listed = fixture.list_webhooks().await;
     assert_eq!(listed[1]["lastFailure"], Value::Null, "the status is enough: the body is not read");
     assert_eq!((silent.received().len(), endless.received().len()), (2, 1));
@@ -161,14 +170,14 @@ async fn last_failed_attempt_is_final_and_visible() {
     fixture.hold_next_attempt().await;
     let event = fixture.send_test(&webhook).await;
     fixture.wait_for_failed_attempt().await;
-    fixture.release_held_events(19).await;
+    fixture.release_held_events(48).await;
     let failed = fixture.wait_for_webhook(|webhook| webhook["lastFailure"]["isFinal"] == true).await;
     let failure = &failed["lastFailure"];
-    let expected = json!([event, 20, "the receiver answered 503"]);
+    let expected = json!([event, 49, "the receiver answered 503"]);
     assert_eq!(json!([failure["eventId"], failure["attempt"], failure["message"]]), expected);
-    fixture.wait_for_empty_outbox().await;
+    fixture.wait_for_empty_queue().await;
     let mut sql = fixture.cluster.db.sql().await;
-    assert_eq!(sql.number("SELECT count(*) FROM outbox WHERE dead_at IS NOT NULL").await, 1);
+    assert_eq!(sql.number("SELECT count(*) FROM webhook_events WHERE state = 'missed'").await, 1);
     assert_eq!(receiver.received().len(), 2);
 }
 
@@ -185,44 +194,8 @@ async fn deleted_webhook_receives_nothing_more() {
     let deleted = fixture.cluster.first.request_as(Method::DELETE, &path, token, None).await;
     assert_eq!((deleted.status.as_u16(), deleted.body), (200, json!({ "id": webhook, "deleted": true })));
     fixture.release_held_events(1).await;
-    fixture.wait_for_empty_outbox().await;
+    fixture.wait_for_empty_queue().await;
     assert_eq!(receiver.received().len(), 1);
     let again = fixture.cluster.second.request_as(Method::DELETE, &path, token, None).await;
     again.assert_failure(404, "not-found");
-}
-
-/// The receiver that uses the official library.
-struct OfficialReceiver {
-    url: String,
-    client: reqwest::Client,
-    _process: NodeProcess,
-}
-
-impl OfficialReceiver {
-    fn start() -> Self {
-        let process = NodeProcess::start(NodeScript::WebhookReceiver, &json!({}));
-        let client = reqwest::Client::builder().no_proxy().build().expect("a client");
-        Self { url: text(&process.output, "url"), client, _process: process }
-    }
-
-    async fn set_secret(&self, secret: &str) {
-        let request = self.client.put(format!("{}/secret", self.url)).body(secret.to_owned());
-        assert_eq!(request.send().await.expect("a response").status(), 204);
-    }
-
-    /// Waits until this many requests have come.
-    async fn wait_for(&self, count: usize) -> Vec<Value> {
-        let deadline = Instant::now() + Duration::from_secs(120);
-        loop {
-            let response =
-                self.client.get(format!("{}/received", self.url)).send().await.expect("a response");
-            let text = response.text().await.expect("a body");
-            let received: Vec<Value> = serde_json::from_str(&text).expect("JSON");
-            if received.len() >= count {
-                return received;
-            }
-            assert!(Instant::now() < deadline, "{} of {count} requests came", received.len());
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    }
 }

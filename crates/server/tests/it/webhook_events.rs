@@ -31,7 +31,7 @@ async fn question_and_answer_are_sent_once_by_two_replicas() {
     assert!(requested.id.starts_with("evt_"), "{}", requested.id);
 
     assert_eq!(fixture.vote(&approval, &fixture.ada, "yes").await.0, 200);
-    fixture.wait_for_empty_outbox().await;
+    fixture.wait_for_empty_queue().await;
     let [_, decided] = <[_; 2]>::try_from(receiver.received()).expect("two events, each once");
     let mut answered = about;
     for (name, value) in [
@@ -61,7 +61,7 @@ async fn many_questions_are_each_sent_once_by_two_replicas() {
     for request in 0..16 {
         asked.push(fixture.ask(&request.to_string(), &format!("echo {request}")).await);
     }
-    fixture.wait_for_empty_outbox().await;
+    fixture.wait_for_empty_queue().await;
     let received = receiver.received();
     let mut told: Vec<String> =
         received.iter().map(|event| text(&event.json()["data"], "approvalId")).collect();
@@ -83,7 +83,7 @@ async fn expired_question_is_told_and_a_remembered_answer_is_not() {
     sql.execute("UPDATE approvals SET expires_at = now() - interval '1 second' WHERE status = 'pending'")
         .await;
     let received = receiver.wait_for(2).await;
-    fixture.wait_for_empty_outbox().await;
+    fixture.wait_for_empty_queue().await;
     let mut told: Vec<Value> = received
         .iter()
         .map(|event| event.json())
@@ -108,7 +108,7 @@ async fn escalated_question_is_told_again() {
     let mut sql = fixture.cluster.db.sql().await;
     sql.execute("UPDATE approvals SET expires_at = now() - interval '1 second'").await;
     let received = receiver.wait_for(2).await;
-    fixture.wait_for_empty_outbox().await;
+    fixture.wait_for_empty_queue().await;
     let escalated = fixture.get(&approval).await;
     assert_ne!(asked["expiresAt"], escalated["expiresAt"]);
     let told = received.iter().map(|event| event.json());
@@ -154,7 +154,7 @@ async fn withdrawn_question_is_told_with_its_reason() {
         (fixture.claim, fixture.command) = fixture.cluster.start_command(&fixture.tenant).await;
     }
     receiver.wait_for(6).await;
-    fixture.wait_for_empty_outbox().await;
+    fixture.wait_for_empty_queue().await;
     let received = receiver.received();
     assert!(received.iter().all(|event| !event.body.contains("hunter2")), "{received:?}");
     let events = received.iter().map(|event| event.json());

@@ -73,9 +73,9 @@ async fn webhook_is_created_once_per_idempotency_key_and_shown_without_secret() 
     let list = cluster.second.get_as(&path, &cluster.operator.token).await;
     let expected = json!({
         "id": first.body["id"], "url": url, "events": ["approval.requested"], "description": "team chat",
-        "createdBy": cluster.operator.principal, "createdAt": list.body["webhooks"][0]["createdAt"],
+        "agentId": null, "sender": "server", "createdBy": cluster.operator.principal, "createdAt": list.body["webhooks"][0]["createdAt"],
         "enabled": true, "disabledAt": null, "disabledReason": null, "previousSecretEndsAt": null,
-        "lastSuccessAt": null, "lastFailure": null,
+        "lastSuccessAt": null, "lastFailure": null, "failingSince": null,
     });
     assert_eq!(list.body, json!({ "webhooks": [expected] }));
     let log = cluster.first.get_as(&format!("/api/v1/tenants/{tenant}/audit"), &cluster.operator.token).await;
@@ -160,6 +160,10 @@ async fn events_of_a_webhook_are_a_set_of_known_types() {
         json!({ "events": ["approval.requested", "approval.requested"] }),
         json!({ "events": ["webhook.test"] }),
         json!({ "events": ["run.completed"] }),
+        json!({ "events": ["message.new"] }),
+        json!({ "events": ["webhook.disabled"] }),
+        json!({ "events": ["approval.requested"], "sender": "listener" }),
+        json!({ "events": ["message.new"], "agentId": "agt_01920000000070008000000000000000" }),
         json!({ "events": ["approval.requested"], "description": "a".repeat(201) }),
         json!({ "events": ["approval.requested"], "description": "a\nb" }),
         json!({ "events": ["approval.requested"], "secret": "mine" }),

@@ -3,6 +3,7 @@
 use guildhall_domain::agents::automation::{AutomationConflict, InvalidAutomation, MAX_AUTOMATIONS};
 use guildhall_domain::agents::settings::InvalidAgentSettings;
 use guildhall_domain::agents::{AgentChangeError, MAX_AGENTS};
+use guildhall_domain::identity::Aid;
 use guildhall_domain::{Failure, FailureKind};
 
 #[derive(Debug, thiserror::Error)]
@@ -21,6 +22,12 @@ pub enum AgentError {
         "the tenant has {MAX_AUTOMATIONS} automations already, which is the limit: change one that is not used"
     )]
     TooManyAutomations,
+    #[error("the agent has no AID: set one, or give it an inbox")]
+    NoAid,
+    #[error("{0} is not your AID: only its owner can make it the AID of an agent")]
+    ForeignAid(Aid),
+    #[error("{0} is the AID of another agent, or the server answers for this agent with its own AID")]
+    AidInUse(Aid),
 }
 
 impl AgentError {
@@ -35,7 +42,10 @@ impl AgentError {
             )
             | Self::TooMany
             | Self::AutomationChange(_)
-            | Self::TooManyAutomations => FailureKind::Conflict,
+            | Self::TooManyAutomations
+            | Self::AidInUse(_) => FailureKind::Conflict,
+            Self::ForeignAid(_) => FailureKind::Forbidden,
+            Self::NoAid => FailureKind::NotFound,
             Self::Settings(_) | Self::Automation(_) => FailureKind::SchemaInvalid,
         };
         Failure::new(kind, self.to_string())

@@ -1,5 +1,6 @@
 //! Agents: principals of a tenant that people talk to.
 
+pub mod aids;
 pub mod automations;
 pub mod error;
 pub mod manifests;
@@ -16,7 +17,7 @@ use guildhall_domain::agents::{Agent, AgentChange, MAX_AGENTS};
 use guildhall_domain::ids::{AgentId, PrincipalId, TenantId};
 use guildhall_domain::runs::policy::{Approval, PolicyRequest, WorkspaceRef};
 use guildhall_store::agents::{self as rows, NewAgent};
-use guildhall_store::{Store, Tx};
+use guildhall_store::{Store, Tx, relation_checks};
 use serde_json::{Value, json};
 
 use self::error::AgentError;
@@ -29,6 +30,7 @@ use crate::idempotency::{self, Claim, IdempotencyKey};
 #[derive(Debug, Clone)]
 pub struct Group {
     pub agents: Agents,
+    pub aids: aids::AgentAids,
     pub automations: automations::Automations,
     pub manifests: manifests::Manifests,
 }
@@ -38,7 +40,8 @@ pub struct Group {
 pub fn open(deps: &Deps) -> Group {
     let automations = automations::Automations::new(deps.clone());
     let manifests = manifests::Manifests::new(deps.store.clone());
-    Group { agents: Agents { deps: deps.clone() }, automations, manifests }
+    let aids = aids::AgentAids::new(deps.store.clone());
+    Group { agents: Agents { deps: deps.clone() }, aids, automations, manifests }
 }
 
 /// An agent to create.
@@ -109,7 +112,7 @@ async fn insert(
         return Err(ServiceError::NameTaken(slug.as_str().to_owned()));
     }
     match manifest {
-        Some(manifest) => manifests::insert(tx, id, None, manifest, created_by).await,
+        Some(manifest) => manifests::insert(tx, id, None, manifest, created_by).await.map(drop),
         None => Ok(()),
     }
 }
@@ -117,6 +120,12 @@ async fn insert(
 /// Returns the version of the manifest that an agent is created with.
 fn first_version(request: &CreateAgent) -> Option<ManifestPin> {
     request.manifest.as_ref().map(|manifest| ManifestPin::declare(None, manifest.document.hash()))
+}
+
+/// Returns the version that relations have to be compared with: a new one, or one that users of other tenants see now.
+fn version_to_check(agent: &Agent, changed: &Agent) -> Option<i64> {
+    let is_other = changed.manifest != agent.manifest || (changed.published && !agent.published);
+    changed.manifest.filter(|_| is_other).map(|pin| pin.version)
 }
 
 fn changed_detail(changed: &Agent) -> Value {
@@ -206,9 +215,15 @@ impl Agents {
         if changed.manifest != agent.manifest
             && let Some(manifest) = &change.manifest
         {
-            manifests::insert(&mut tx, id, agent.manifest, manifest, author).await?;
+            let gap = manifests::insert(&mut tx, id, agent.manifest, manifest, author).await?;
+            if let (Some(gap), Some(new)) = (gap, changed.manifest) {
+                manifests::tell_observers(&mut tx, id, new, &gap, self.deps.clock.now()).await?;
+            }
         }
         rows::update(&mut tx, &agent, &changed, author).await?;
+        if let Some(version) = version_to_check(&agent, &changed) {
+            relation_checks::start(&mut tx, id, version).await?;
+        }
         // Before the audit entry, as where certificates are issued: all take these locks in one order.
         manifests::log(&mut tx, &changed, self.deps.clock.now()).await?;
         let detail = changed_detail(&changed);

@@ -57,6 +57,8 @@ pub enum FrontError {
     NoInbox,
     #[error("name: the agent has the AID `{0}`, which cannot be changed")]
     OtherAid(String),
+    #[error("the agent runs elsewhere, with an AID of its own: remove that first")]
+    OwnAid,
     #[error("name: the slug of the agent cannot be the name of an AID: choose a name")]
     SlugIsNoName,
     #[error("cannot create or open the key of the agent")]
@@ -77,6 +79,7 @@ impl FrontError {
             | Self::RunEnded
             | Self::NoAttachmentStorage
             | Self::OtherAid(_)
+            | Self::OwnAid
             | Self::SlugIsNoName => FailureKind::Conflict,
             Self::NoInbox => FailureKind::NotFound,
             Self::AgentKey | Self::SealAnswer(_) => FailureKind::Internal,

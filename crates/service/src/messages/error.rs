@@ -39,6 +39,14 @@ pub enum MessageError {
     StaleKeys,
     #[error("the sealed message is not accepted: {0}")]
     Envelope(#[source] EnvelopeError),
+    #[error(
+        "the recipient has no active relation with an agent of this AID: only the recipient can grant one"
+    )]
+    RelationRequired,
+    #[error(
+        "delivery_mode.mode: calls of tools are stored until the recipient has them; send it without a mode"
+    )]
+    EphemeralToolCall,
     #[error("client_signature: {0}")]
     CallSignature(#[source] ClientSignatureError),
     #[error(
@@ -58,6 +66,10 @@ impl MessageError {
             | Self::RecallSize
             | Self::TooManyAids
             | Self::KeyText(_) => FailureKind::SchemaInvalid,
+            Self::Payload(InvalidPayload::ClearToolMessage) | Self::EphemeralToolCall => {
+                FailureKind::InvalidInput
+            }
+            Self::RelationRequired => FailureKind::RelationRequired,
             Self::IdReused => FailureKind::IdempotencyConflict,
             Self::Overloaded => FailureKind::Overloaded,
             Self::OtherInstance | Self::OtherAid => FailureKind::Forbidden,

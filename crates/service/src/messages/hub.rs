@@ -49,7 +49,8 @@ const RETRY_DELAY: Duration = Duration::from_millis(200);
 pub(super) struct Hub {
     store: Store,
     inner: Arc<Inner>,
-    growth: GrowthWatch,
+    /// Readers on this replica that are no connections.
+    growth: [GrowthWatch; 2],
     /// This replica, among those that share the bus.
     replica: Uuid,
 }
@@ -120,7 +121,7 @@ impl Hub {
         bus: &Bus,
         tasks: &Tasks,
         sent: mpsc::Receiver<Vec<InboxUpdate>>,
-        growth: GrowthWatch,
+        growth: [GrowthWatch; 2],
     ) -> Self {
         let hub = Self { store: store.clone(), inner: Arc::default(), growth, replica: Uuid::now_v7() };
         let (running, bus, stop) = (hub.clone(), bus.clone(), tasks.stop());
@@ -167,7 +168,8 @@ impl Hub {
         let local = inboxes.entry(client.inbox).or_insert_with(|| LocalInbox {
             seen: None,
             announced: InboxSeq::ZERO,
-            connections: Vec::new(),
+            // Most have one.
+            connections: Vec::with_capacity(1),
         });
         local.connections.push(connection);
         drop(inboxes);
@@ -194,7 +196,9 @@ impl Hub {
     }
 
     fn wake(&self, inbox: InboxId, last_seq: InboxSeq) {
-        self.growth.has_grown(inbox);
+        for watch in &self.growth {
+            watch.has_grown(inbox);
+        }
         match self.inner.inboxes().get_mut(&inbox) {
             Some(local) => local.announced = local.announced.max(last_seq),
             None => return,

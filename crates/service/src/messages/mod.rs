@@ -18,6 +18,7 @@ mod reconcile;
 mod request;
 mod send;
 mod signed_calls;
+mod tool_calls;
 
 use std::sync::Arc;
 
@@ -49,7 +50,10 @@ pub use signed_calls::{CallSigner, SignedCall, SignedCalls};
 use self::addresses::Addresses;
 use self::hub::Hub;
 use self::notices::Notices;
+use self::send::SendParts;
+use self::tool_calls::ToolCallGate;
 use crate::ServiceError;
+use crate::ops::rates::Rates;
 
 /// Groups of sent messages whose announcement waits. More are dropped; the poll finds their messages.
 const MAX_QUEUED_UPDATES: usize = 1024;
@@ -75,7 +79,10 @@ pub struct Group {
     pub presence: Presence,
     pub keys: Keys,
     pub signed_calls: SignedCalls,
+    /// For the answers of agents.
     pub growth: GrowthWatch,
+    /// For the webhooks of agents.
+    pub webhook_growth: GrowthWatch,
     addresses: Addresses,
     hub: Hub,
 }
@@ -90,22 +97,31 @@ pub struct MessageParts<'a> {
     pub issuer: Option<IssuerName>,
     /// How long durable messages are kept.
     pub lifetime: SignedDuration,
+    pub rates: &'a Rates,
 }
 
 /// Opens the group and starts its tasks.
 #[must_use]
 pub fn open(parts: MessageParts<'_>) -> Group {
-    let MessageParts { store, clock, bus, tasks, issuer, lifetime } = parts;
+    let MessageParts { store, clock, bus, tasks, issuer, lifetime, rates } = parts;
     let (updates, queued) = mpsc::channel(MAX_QUEUED_UPDATES);
     let writer = MessageWriter::start(store, tasks, &updates);
-    let growth = GrowthWatch::default();
-    let hub = Hub::start(store, bus, tasks, queued, growth.clone());
+    let (growth, webhook_growth) = (GrowthWatch::default(), GrowthWatch::default());
+    let hub = Hub::start(store, bus, tasks, queued, [growth.clone(), webhook_growth.clone()]);
     let notices = Notices::start(hub.clone(), bus, tasks);
     let presence = Presence::start(hub.clone(), store, bus, tasks);
     let addresses = Addresses::new(store.clone(), issuer.map(Arc::new));
     let keys = Keys::new(store.clone(), clock.clone(), addresses.clone());
+    let sends = Sends::new(SendParts {
+        writer,
+        addresses: addresses.clone(),
+        presence: presence.clone(),
+        keys: keys.clone(),
+        tool_calls: ToolCallGate::new(store.clone(), rates.clone()),
+        lifetime,
+    });
     Group {
-        sends: Sends::new(writer, addresses.clone(), presence.clone(), keys.clone(), lifetime),
+        sends,
         pulls: Pulls::new(store.clone(), clock.clone(), addresses.clone()),
         peers: Peers::new(store.clone(), clock.clone()),
         acks: Acks::new(store.clone(), clock.clone(), addresses.clone(), notices),
@@ -114,6 +130,7 @@ pub fn open(parts: MessageParts<'_>) -> Group {
         signed_calls: SignedCalls::new(keys.clone(), clock.clone()),
         keys,
         growth,
+        webhook_growth,
         addresses,
         hub,
     }

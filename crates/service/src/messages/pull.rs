@@ -3,7 +3,7 @@
 use guildhall_domain::identity::Aid;
 use guildhall_domain::messages::{
     DeviceCopies, InboxMessage, InboxSeq, MessageContent, MessageKind, PageLimit, PageView, PeerCoverage,
-    PeerPosition, fit_page, peer_coverage,
+    PeerPosition, fit_page, peer_coverage, settled_seq,
 };
 use guildhall_runtime::Clock;
 use guildhall_store::inbox_messages::{self, PageQuery, SenderPageQuery};
@@ -26,6 +26,8 @@ pub struct MessagePage {
     pub scanned_to: InboxSeq,
     pub has_more: bool,
     pub ack_seq: InboxSeq,
+    /// Everything up to here is confirmed, or not for this instance.
+    pub settled_seq: InboxSeq,
     pub ring_earliest: Option<InboxSeq>,
     pub ring_dropped: u64,
 }
@@ -83,12 +85,15 @@ impl Pulls {
         let ack_seq = inbox_cursors::find(&self.store, client.inbox, &client.instance, None).await?;
         let scanned_to = found.last().map_or(after, |message| message.seq);
         let has_more = self.has_more(client, scanned_to, found.is_empty()).await?;
-        let messages = found.into_iter().filter_map(|message| for_instance(message, client, view)).collect();
+        let messages: Vec<InboxMessage> =
+            found.into_iter().filter_map(|message| for_instance(message, client, view)).collect();
+        let unread = messages.iter().map(|message| message.seq).find(|seq| *seq > ack_seq);
         Ok(MessagePage {
             messages,
             scanned_to,
             has_more,
             ack_seq,
+            settled_seq: settled_seq(ack_seq, after, unread, scanned_to),
             ring_earliest: earliest,
             ring_dropped: dropped,
         })

@@ -79,6 +79,7 @@ impl Recalls {
             recipient: None,
             id: new_message_id(),
             kind: MessageKind::Recall,
+            relation: None,
             envelope_type: "message.recalled".to_owned(),
             payload: json!({ "type": "message.recalled", "message_ids": ids }).to_string(),
             target: Target::Durable,

@@ -16,7 +16,13 @@ use tokio_util::sync::CancellationToken;
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// Partitions are created for this many days beyond the lifetime of a message.
-const DAYS_AHEAD: u32 = 9;
+const DAYS_AHEAD: u32 = 4;
+
+/// Partitions that hold the messages of a lifetime, about. Fewer keep expired messages for longer, more cost each send time.
+const PARTITIONS: u32 = 7;
+
+/// No partition has more than a week: what is left of a detached one is found by its first day.
+const MAX_DAYS_EACH: u32 = 7;
 
 /// An instance that has not read for this long is forgotten, with its cursors.
 const INSTANCE_LIFETIME: Duration = Duration::from_secs(180 * 24 * 3600);
@@ -49,14 +55,20 @@ impl Reconciler for ExpireMessages {
     async fn round(&self) -> Result<(), StoreError> {
         // The clock of a replica may be wrong.
         let now = retention::now(&self.store).await?;
-        let days = u32::try_from(self.lifetime.as_hours().div_euclid(24)).unwrap_or_default();
-        inbox_messages::create_partitions(&self.store, days.saturating_add(DAYS_AHEAD)).await?;
+        self.create_partitions().await?;
         self.drop_partitions(now).await?;
         self.delete_rows(now).await
     }
 }
 
 impl ExpireMessages {
+    /// Creates the partitions for the messages of the next days. Without its partition no message is stored.
+    pub async fn create_partitions(&self) -> Result<(), StoreError> {
+        let lifetime = u32::try_from(self.lifetime.as_hours().div_euclid(24)).unwrap_or_default();
+        let days_each = lifetime.div_ceil(PARTITIONS).clamp(1, MAX_DAYS_EACH);
+        inbox_messages::create_partitions(&self.store, lifetime.saturating_add(DAYS_AHEAD), days_each).await
+    }
+
     async fn drop_partitions(&self, now: Timestamp) -> Result<(), StoreError> {
         inbox_messages::drop_detached_partitions(&self.store, now).await?;
         for partition in inbox_messages::list_expired_partitions(&self.store, now).await? {

@@ -13,6 +13,7 @@ use super::keys::Keys;
 use super::presence::Presence;
 use super::recall::new_message_id;
 use super::request::MessageRequest;
+use super::tool_calls::ToolCallGate;
 use crate::ServiceError;
 
 /// A message that was stored.
@@ -33,18 +34,24 @@ pub struct Sends {
     addresses: Addresses,
     presence: Presence,
     keys: Keys,
+    tool_calls: ToolCallGate,
     lifetime: SignedDuration,
 }
 
+/// What sends are built from.
+pub(super) struct SendParts {
+    pub(super) writer: MessageWriter,
+    pub(super) addresses: Addresses,
+    pub(super) presence: Presence,
+    pub(super) keys: Keys,
+    pub(super) tool_calls: ToolCallGate,
+    pub(super) lifetime: SignedDuration,
+}
+
 impl Sends {
-    pub(super) fn new(
-        writer: MessageWriter,
-        addresses: Addresses,
-        presence: Presence,
-        keys: Keys,
-        lifetime: SignedDuration,
-    ) -> Self {
-        Self { writer, addresses, presence, keys, lifetime }
+    pub(super) fn new(parts: SendParts) -> Self {
+        let SendParts { writer, addresses, presence, keys, tool_calls, lifetime } = parts;
+        Self { writer, addresses, presence, keys, tool_calls, lifetime }
     }
 
     /// Stores a message in the inbox of its recipient, and copies for the sender's other devices in its own. Returns after the
@@ -55,10 +62,15 @@ impl Sends {
         request: MessageRequest,
     ) -> Result<SentMessage, ServiceError> {
         let inbox = self.addresses.inbox_of(&request.to).await?;
+        let caller = self.tool_calls.caller(client, inbox, &request).await?;
         let sealed_id = self.keys.check_sealed(client, inbox, &request).await?;
+        if let Some(caller) = &caller {
+            self.tool_calls.count(caller.agent).await?;
+        }
         let id = request.id.clone().or(sealed_id).unwrap_or_else(new_message_id);
         let target = self.target(client, inbox, request.mode).await;
-        let message = self.message(client, inbox, &id, &request, target);
+        let relation = caller.map(|caller| caller.relation);
+        let message = NewMessage { relation, ..self.message(client, inbox, &id, &request, target) };
         let stored = self.writer.send(message).await.map_err(send_error)?;
         if let Some(copies) = self.self_copies(client, inbox, &id, &request) {
             self.writer.send(copies).await.map_err(send_error)?;
@@ -100,6 +112,7 @@ impl Sends {
             recipient: None,
             id: id.clone(),
             kind: request.payload.kind(),
+            relation: None,
             envelope_type: request.envelope_type.clone(),
             payload: request.payload.stored(),
             target,
@@ -137,6 +150,7 @@ fn send_error(error: SendError) -> ServiceError {
     match error {
         SendError::IdReused => MessageError::IdReused.into(),
         SendError::Overloaded => MessageError::Overloaded.into(),
+        SendError::RelationEnded => MessageError::RelationRequired.into(),
         SendError::Store(error) => error.into(),
     }
 }

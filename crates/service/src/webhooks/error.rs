@@ -1,6 +1,6 @@
 //! Why a request about a webhook fails.
 
-use guildhall_domain::webhooks::{InvalidEvents, MAX_WEBHOOKS};
+use guildhall_domain::webhooks::{InvalidEvents, MAX_ALL_WEBHOOKS};
 use guildhall_domain::{Failure, FailureKind};
 use guildhall_egress::BlockedAddress;
 use guildhall_identity::seal::SealError;
@@ -14,10 +14,20 @@ pub enum WebhookError {
     Events(#[from] InvalidEvents),
     #[error("the URL has a blocked address: {0}")]
     Address(BlockedAddress),
-    #[error("the tenant has {MAX_WEBHOOKS} webhooks already, which is the limit: delete one first")]
-    TooMany,
-    #[error("the webhook is disabled, because its receiver answered 410: delete it and create it again")]
+    #[error("the tenant has no such agent")]
+    UnknownAgent,
+    #[error("there are {0} webhooks already, which is the limit: delete one first")]
+    TooMany(usize),
+    #[error(
+        "the tenant and its agents have {MAX_ALL_WEBHOOKS} webhooks already, which is the limit: delete one first"
+    )]
+    TooManyOfTenant,
+    #[error("the webhook is disabled: enable it first")]
     Disabled,
+    #[error("this webhook is no listener: the server sends its events")]
+    NoListener,
+    #[error("the event was not claimed, or its claim has expired: it is handed out again")]
+    NotClaimed,
     #[error("the signing secret: {0}")]
     Seal(SealError),
 }
@@ -33,7 +43,12 @@ impl WebhookError {
                     "url: {blocked} is not allowed; the operator can allow address ranges with egress.allow"
                 ),
             ),
-            Self::TooMany | Self::Disabled => Failure::new(FailureKind::Conflict, self.to_string()),
+            Self::UnknownAgent => Failure::new(FailureKind::SchemaInvalid, format!("agentId: {self}")),
+            Self::TooMany(_)
+            | Self::TooManyOfTenant
+            | Self::Disabled
+            | Self::NoListener
+            | Self::NotClaimed => Failure::new(FailureKind::Conflict, self.to_string()),
             Self::Seal(_) => server_error(),
         }
     }

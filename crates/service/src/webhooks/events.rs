@@ -1,20 +1,16 @@
 //! Enqueues events for webhooks, in the transaction that causes them.
 
-use guildhall_domain::ids::{TenantId, WebhookEventId, WebhookId};
+use guildhall_domain::ids::{AgentId, TenantId, WebhookEventId, WebhookId};
 use guildhall_domain::webhooks::event::WebhookEventType;
-use guildhall_domain::webhooks::{MAX_WEBHOOKS, Webhook, message};
+use guildhall_domain::webhooks::{Webhook, message};
+use guildhall_store::webhook_events::{self, NewWebhookEvent};
 use guildhall_store::{Tx, webhooks as rows};
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::ServiceError;
-use crate::ops::outbox;
 
-/// The kind of the outbox effects. Its meaning never changes.
-pub(super) const DELIVER: &str = "webhook.deliver";
-
-/// An event that a tenant is told about.
+/// An event that a tenant is told about, or who observes an agent.
 #[derive(Debug, Clone)]
 pub(crate) struct NewEvent {
     pub(crate) event_type: WebhookEventType,
@@ -23,49 +19,63 @@ pub(crate) struct NewEvent {
     pub(crate) data: Value,
 }
 
-/// The body of an outbox effect: one event for one webhook.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Delivery {
-    pub(super) tenant: TenantId,
-    pub(super) webhook: WebhookId,
-    pub(super) event: WebhookEventId,
-    /// The body of the request. Built once, so that every attempt sends the same text, whatever replica makes it.
-    pub(super) body: String,
+/// Enqueues an event for every webhook of a tenant that is told about it: a slow receiver does not delay the others. A disabled
+/// one misses it, and can be sent it later.
+pub(crate) async fn enqueue(tx: &mut Tx, tenant: TenantId, new: &NewEvent) -> Result<(), ServiceError> {
+    enqueue_except(tx, tenant, None, new).await
 }
 
-/// Enqueues an event for every webhook of a tenant that receives it, each as its own effect: a slow receiver does not
-/// delay the others.
-pub(crate) async fn enqueue(tx: &mut Tx, tenant: TenantId, new: &NewEvent) -> Result<(), ServiceError> {
-    let webhooks = rows::load_all(tx, tenant, MAX_WEBHOOKS).await?;
+/// Tells the other webhooks of a tenant about one of them.
+pub(super) async fn enqueue_except(
+    tx: &mut Tx,
+    tenant: TenantId,
+    except: Option<WebhookId>,
+    new: &NewEvent,
+) -> Result<(), ServiceError> {
+    let webhooks = rows::load_of_tenant(tx, tenant).await?;
     let event = WebhookEventId::generate();
-    for webhook in webhooks.iter().filter(|webhook| webhook.receives(new.event_type)) {
+    let told = webhooks.iter().filter(|webhook| webhook.is_told_about(new.event_type));
+    for webhook in told.filter(|webhook| Some(webhook.id) != except) {
         enqueue_for(tx, webhook, event, new).await?;
     }
     Ok(())
 }
 
-/// Enqueues a test event for one webhook.
-pub(super) async fn enqueue_test(
+/// Enqueues an event for every webhook of an agent that is told about it. Events of one lane are sent in order.
+pub(crate) async fn enqueue_for_agent(
     tx: &mut Tx,
-    webhook: &Webhook,
-    occurred_at: Timestamp,
-) -> Result<WebhookEventId, ServiceError> {
+    agent: AgentId,
+    lane: &str,
+    new: &NewEvent,
+) -> Result<(), ServiceError> {
+    let webhooks = rows::load_of_agent(tx, agent).await?;
     let event = WebhookEventId::generate();
-    let data = json!({ "webhookId": webhook.id });
-    let new = NewEvent { event_type: WebhookEventType::Test, occurred_at, data };
-    enqueue_for(tx, webhook, event, &new).await?;
-    Ok(event)
+    for webhook in webhooks.iter().filter(|webhook| webhook.is_told_about(new.event_type)) {
+        insert(tx, webhook, event, Some(lane), new).await?;
+    }
+    Ok(())
 }
 
-async fn enqueue_for(
+/// Enqueues an event for one webhook.
+pub(super) async fn enqueue_for(
     tx: &mut Tx,
     webhook: &Webhook,
     event: WebhookEventId,
     new: &NewEvent,
 ) -> Result<(), ServiceError> {
+    insert(tx, webhook, event, None, new).await
+}
+
+async fn insert(
+    tx: &mut Tx,
+    webhook: &Webhook,
+    event: WebhookEventId,
+    lane: Option<&str>,
+    new: &NewEvent,
+) -> Result<(), ServiceError> {
+    let lane = lane.map(str::to_owned);
     let body = message::body(new.event_type, new.occurred_at, &new.data);
-    let delivery = Delivery { tenant: webhook.tenant, webhook: webhook.id, event, body };
-    outbox::enqueue(tx, DELIVER, Some(webhook.tenant), &json!(delivery)).await?;
+    let row = NewWebhookEvent { event, event_type: new.event_type, lane, body, message: None };
+    webhook_events::insert(tx, webhook.id, &[row]).await?;
     Ok(())
 }

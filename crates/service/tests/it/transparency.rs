@@ -18,7 +18,7 @@ use crate::aids::{IssuerFixture, Replica, name, new_key};
 use crate::store;
 
 /// Removes the log, as if it had not existed when the certificates were issued.
-const FORGET_LOG: &str = "TRUNCATE transparency_entries, transparency_nodes, agent_manifests;
+const FORGET_LOG: &str = "TRUNCATE transparency_entries, transparency_nodes, agent_manifests, relations, relation_changes, relation_notices;
     UPDATE transparency_log SET size = 0, head_size = NULL, head_root = NULL, head_at = NULL, head_signature = NULL";
 
 /// Certificates of one AID, which only differ in their serial number.

@@ -15,13 +15,13 @@ use guildhall_identity::seal::Kek;
 use guildhall_identity::webhook_secret::WebhookSecret;
 use guildhall_runtime::Clock;
 use guildhall_runtime::reconcile::Reconciler;
-use guildhall_service::ops::outbox::{Handler, Outbox, OutboxTimeouts, enqueue};
-use guildhall_service::webhooks::deliver::DeliverWebhooks;
+use guildhall_service::webhooks::queue::SendEvents;
+use guildhall_service::webhooks::sender::Sender;
 use guildhall_store::principals::NewPrincipal;
+use guildhall_store::webhook_events::{self, NewWebhookEvent};
 use guildhall_store::webhooks::{self, NewWebhook};
 use guildhall_store::{Store, principals, tenants};
 use guildhall_testkit::TestDb;
-use serde_json::json;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
@@ -65,16 +65,22 @@ impl SenderFixture {
         let new = NewWebhook {
             id: webhook,
             tenant,
+            agent: None,
             url: &url,
-            events: WebhookEventType::SUBSCRIBABLE,
+            events: WebhookEventType::OF_TENANT,
             description: "",
             sealed_secret: &sealed_secret,
             created_by,
         };
         webhooks::insert(&mut tx, &new).await.expect("inserted");
-        let event = WebhookEventId::generate();
-        let body = json!({ "tenant": tenant, "webhook": webhook, "event": event, "body": "{}" });
-        enqueue(&mut tx, "webhook.deliver", Some(tenant), &body).await.expect("enqueued");
+        let event = NewWebhookEvent {
+            event: WebhookEventId::generate(),
+            event_type: WebhookEventType::Test,
+            lane: None,
+            body: "{}".to_owned(),
+            message: None,
+        };
+        assert_eq!(webhook_events::insert(&mut tx, webhook, &[event]).await.expect("enqueued"), 1);
         tx.commit().await.expect("committed");
         Self { store, sealer, tenant, webhook }
     }
@@ -83,12 +89,10 @@ impl SenderFixture {
     async fn attempt(&self, options: EgressOptions, resolver: &Arc<FixedResolver>) -> Option<String> {
         let resolver = Arc::<FixedResolver>::clone(resolver);
         let egress = Egress::with_resolver(&options, resolver).expect("this machine has root certificates");
-        let sender =
-            DeliverWebhooks::new(self.store.clone(), Clock::system(), Arc::clone(&self.sealer), options);
-        let handlers: Vec<Arc<dyn Handler>> = vec![Arc::new(sender.with_egress(egress))];
+        let sender = Sender::new(self.store.clone(), Clock::system(), Arc::clone(&self.sealer), options);
         let stop = CancellationToken::new();
-        let outbox = Outbox::new(self.store.clone(), handlers, OutboxTimeouts::DEFAULT, stop);
-        outbox.expect("a handler").round().await.expect("a round");
+        let queue = SendEvents::new(self.store.clone(), sender.with_egress(egress), stop);
+        queue.round().await.expect("a round");
         let found = webhooks::find(&self.store, self.tenant, self.webhook).await.expect("found");
         found.expect("a webhook").last_failure.map(|failure| failure.message)
     }

@@ -1,1 +1,1 @@
-SELECT create_message_partitions($1) IS NULL AS "done!"
+SELECT create_message_partitions($1, $2) IS NULL AS "done!"

@@ -1,4 +1,4 @@
--- Stores durable messages ($1 to $11) and moves the heads of inboxes ($12, $13) and of their senders ($14 to $16). The caller holds the
+-- Stores durable messages ($1 to $11, $17) and moves the heads of inboxes ($12, $13) and of their senders ($14 to $16). The caller holds the
 -- locks of the heads.
 WITH moved AS (
     UPDATE inboxes AS head SET last_seq = next.last_seq
@@ -14,9 +14,12 @@ senders AS (
 )
 
 INSERT INTO inbox_messages (
-    inbox, seq, sender, recipient, message_id, kind, envelope_type, previous_seq, payload, sent_at, expires_at
+    inbox, seq, sender, recipient, message_id, kind, envelope_type, previous_seq, payload, sent_at, expires_at,
+    is_tool_call
 )
-SELECT sent.inbox, sent.seq, sent.sender, sent.recipient, sent.message_id, sent.kind, sent.envelope_type, sent.previous_seq, sent.payload, $10, $11
+SELECT sent.inbox, sent.seq, sent.sender, sent.recipient, sent.message_id, sent.kind, sent.envelope_type, sent.previous_seq, sent.payload, $10, $11,
+    sent.is_tool_call
 FROM unnest(
-    $1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::text[]
-) AS sent (inbox, seq, sender, recipient, message_id, kind, envelope_type, previous_seq, payload)
+    $1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::text[],
+    $17::boolean[]
+) AS sent (inbox, seq, sender, recipient, message_id, kind, envelope_type, previous_seq, payload, is_tool_call)

@@ -5,4 +5,5 @@ WHERE relation.relnamespace = current_schema()::regnamespace
     AND relation.relkind = 'r'
     AND NOT relation.relispartition
     AND relation.relname ~ '^inbox_messages_[0-9]{8}$'
-    AND to_date(right(relation.relname, 8), 'YYYYMMDD') < ($1::timestamptz AT TIME ZONE 'UTC')::date
+    -- The name has the first day, and no partition has more than a week.
+    AND to_date(right(relation.relname, 8), 'YYYYMMDD') + 7 <= ($1::timestamptz AT TIME ZONE 'UTC')::date

@@ -1,1 +1,1 @@
-UPDATE webhooks SET last_success_at = now() WHERE tenant = $1 AND id = $2
+UPDATE webhooks SET last_success_at = now(), failing_since = NULL WHERE tenant = $1 AND id = $2

@@ -1,14 +1,15 @@
 //! Stores messages under the locks of their inboxes.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
+use guildhall_domain::ids::RelationId;
 use guildhall_domain::messages::{InboxId, InboxSeq, MessageId, MessageKind, RING_SIZE};
 use jiff::{SignedDuration, Timestamp};
 use jiff_sqlx::{Timestamp as SqlTimestamp, ToSqlx};
 use sqlx::PgConnection;
 
-use crate::StoreError;
-use crate::inboxes::{self, LockedHeads, seq};
+use crate::inboxes::{LockedHeads, seq};
+use crate::{StoreError, relations};
 
 /// Where a message goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +29,9 @@ pub struct NewMessage {
     pub recipient: Option<InboxId>,
     pub id: MessageId,
     pub kind: MessageKind,
+    /// The consent under which its sender calls a tool; none for a message that is no call. Once it has ended, the call is not
+    /// stored.
+    pub relation: Option<RelationId>,
     pub envelope_type: String,
     /// JSON.
     pub payload: String,
@@ -59,6 +63,9 @@ pub enum SendError {
     /// The queue of the writer is full. Nothing was stored.
     #[error("too many messages are waiting")]
     Overloaded,
+    /// The recipient has taken back the consent for calls of tools. Nothing was stored.
+    #[error("the relation has ended")]
+    RelationEnded,
     /// The store failed. If the connection was lost during the commit, the message may have been stored: send it again with
     /// the same id.
     #[error(transparent)]
@@ -70,15 +77,24 @@ pub(super) async fn insert(
     connection: &mut PgConnection,
     messages: &[&NewMessage],
 ) -> Result<Vec<Result<StoredMessage, SendError>>, StoreError> {
-    let mut ids: Vec<i64> = messages.iter().map(|message| message.inbox.get()).collect();
-    ids.sort_unstable();
-    ids.dedup();
-    let heads = inboxes::lock(connection, &ids).await?;
-    let known = find_known(connection, messages, heads.now).await?;
-    let mut plan = Plan::new(heads);
+    let (heads, known) = lock_and_find_known(connection, messages).await?;
+    let mut plan = Plan::new(heads, active_relations(connection, messages).await?);
     let results = messages.iter().zip(known).map(|(message, known)| plan.place(message, &known)).collect();
     plan.write(connection).await?;
     Ok(results)
+}
+
+/// Returns the relations of calls that have not ended. Whoever ends one locks the same heads afterwards, to remove its calls: it
+/// finds those that are stored now, and none is stored later.
+async fn active_relations(
+    connection: &mut PgConnection,
+    messages: &[&NewMessage],
+) -> Result<HashSet<RelationId>, StoreError> {
+    let named: Vec<RelationId> = messages.iter().filter_map(|message| message.relation).collect();
+    if named.is_empty() {
+        return Ok(HashSet::new());
+    }
+    relations::active_of(connection, &named).await
 }
 
 /// What the database knows of a message before it is stored.
@@ -96,34 +112,39 @@ struct Content {
     payload: Option<String>,
 }
 
-async fn find_known(
+/// Locks the heads of the inboxes, and reads what is known of each message.
+async fn lock_and_find_known(
     connection: &mut PgConnection,
     messages: &[&NewMessage],
-    now: Timestamp,
-) -> Result<Vec<Known>, StoreError> {
+) -> Result<(LockedHeads, Vec<Known>), StoreError> {
     let inboxes: Vec<i64> = messages.iter().map(|message| message.inbox.get()).collect();
     let senders: Vec<i64> = messages.iter().map(|message| message.sender.get()).collect();
     let ids: Vec<&str> = messages.iter().map(|message| message.id.as_str()).collect();
     let rows = sqlx::query_file!(
-        "queries/inbox_messages/find_sent.sql",
+        "queries/inbox_messages/lock_and_find_sent.sql",
         &inboxes,
         &senders,
-        &ids as &[&str],
-        now.to_sqlx() as SqlTimestamp
+        &ids as &[&str]
     )
     .fetch_all(connection)
     .await?;
+    let mut heads = LockedHeads { last_seqs: HashMap::new(), now: Timestamp::UNIX_EPOCH };
     let mut known = vec![Known::default(); messages.len()];
     for row in rows {
-        let place = usize::try_from(row.place - 1).unwrap_or(usize::MAX);
-        let Some(known) = known.get_mut(place) else { continue };
+        if let (Some(inbox), Some(last_seq), Some(now)) = (row.locked_inbox, row.last_seq, row.locked_at) {
+            heads.last_seqs.insert(InboxId::new(inbox), seq(last_seq));
+            heads.now = heads.now.max(now.to_jiff());
+            continue;
+        }
+        let place = row.place.and_then(|place| usize::try_from(place - 1).ok());
+        let Some(known) = place.and_then(|place| known.get_mut(place)) else { continue };
         known.sender_head = row.head_seq.map(seq).unwrap_or_default();
         if let (Some(stored), Some(sent_at), Some(kind)) = (row.seq, row.sent_at, row.kind) {
             let content = Content { kind, payload: row.payload };
             known.stored = Some((seq(stored), sent_at.to_jiff(), content));
         }
     }
-    Ok(known)
+    Ok((heads, known))
 }
 
 type MessageKey<'a> = (InboxId, InboxId, &'a str);
@@ -131,6 +152,7 @@ type MessageKey<'a> = (InboxId, InboxId, &'a str);
 /// The rows to write, as columns.
 struct Plan<'a> {
     heads: LockedHeads,
+    active_relations: HashSet<RelationId>,
     changed: HashMap<InboxId, InboxSeq>,
     sender_heads: HashMap<(InboxId, InboxId), InboxSeq>,
     durable: Vec<(&'a NewMessage, InboxSeq, InboxSeq)>,
@@ -140,9 +162,10 @@ struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    fn new(heads: LockedHeads) -> Self {
+    fn new(heads: LockedHeads, active_relations: HashSet<RelationId>) -> Self {
         Self {
             heads,
+            active_relations,
             changed: HashMap::new(),
             sender_heads: HashMap::new(),
             durable: Vec::new(),
@@ -163,6 +186,9 @@ impl<'a> Plan<'a> {
                 Content { kind: first.kind.as_str().to_owned(), payload: Some(first.payload.clone()) };
             let repeated = StoredMessage::Repeated { seq: *seq, sent_at: now };
             return if is_repeat(message, &content) { Ok(repeated) } else { Err(SendError::IdReused) };
+        }
+        if message.relation.is_some_and(|relation| !self.active_relations.contains(&relation)) {
+            return Err(SendError::RelationEnded);
         }
         let seq = self.next_seq(message.inbox);
         self.placed.insert(key, (seq, message));
@@ -205,6 +231,7 @@ impl<'a> Plan<'a> {
         let recipients: Vec<Option<i64>> =
             rows.iter().map(|(message, ..)| message.recipient.map(InboxId::get)).collect();
         let seqs: Vec<i64> = rows.iter().map(|(_, seq, _)| seq.get()).collect();
+        let tool_calls: Vec<bool> = rows.iter().map(|(message, ..)| message.relation.is_some()).collect();
         let previous: Vec<i64> = rows.iter().map(|(.., previous)| previous.get()).collect();
         let now = self.heads.now;
         let lifetime = rows.first().map_or(SignedDuration::ZERO, |(message, ..)| message.lifetime);
@@ -234,7 +261,8 @@ impl<'a> Plan<'a> {
             &next,
             &sender_column(|sender| sender.0),
             &sender_column(|sender| sender.1),
-            &sender_column(|sender| sender.2)
+            &sender_column(|sender| sender.2),
+            &tool_calls
         )
         .execute(connection)
         .await?;

@@ -1,4 +1,4 @@
-//! Partitions of messages: one for each day of expiry.
+//! Partitions of messages: one for some days of expiry.
 
 use jiff::Timestamp;
 use jiff_sqlx::{Timestamp as SqlTimestamp, ToSqlx};
@@ -8,10 +8,12 @@ use crate::{Store, StoreError};
 
 const PARENT: &str = "inbox_messages";
 
-/// Creates the missing partitions for messages that expire within some days.
-pub async fn create_partitions(store: &Store, days: u32) -> Result<(), StoreError> {
-    let days = i32::try_from(days).unwrap_or(i32::MAX);
-    sqlx::query_file!("queries/inbox_messages/create_partitions.sql", days).fetch_one(&store.pool).await?;
+/// Creates the missing partitions for messages that expire within `days_ahead`, of `days_each` each: at most a week.
+pub async fn create_partitions(store: &Store, days_ahead: u32, days_each: u32) -> Result<(), StoreError> {
+    let [days_ahead, days_each] = [days_ahead, days_each].map(|days| i32::try_from(days).unwrap_or(i32::MAX));
+    sqlx::query_file!("queries/inbox_messages/create_partitions.sql", days_ahead, days_each)
+        .fetch_one(&store.pool)
+        .await?;
     Ok(())
 }
 

@@ -8,6 +8,7 @@ mod folds;
 mod journal;
 mod journal_seals;
 mod message_groups;
+mod message_partitions;
 mod message_reads;
 mod rate_windows;
 mod replicas;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use futures::future::join_all;
+use guildhall_domain::ids::RelationId;
 use guildhall_domain::messages::{InboxId, InboxSeq, MessageKind};
 use guildhall_runtime::Tasks;
 use guildhall_store::inbox_messages::{
@@ -64,6 +65,7 @@ impl Fixture {
             recipient: None,
             id: id.parse().expect("an id"),
             kind: MessageKind::Plain,
+            relation: None,
             envelope_type: String::new(),
             payload: payload.to_owned(),
             target: Target::Durable,
@@ -98,6 +100,42 @@ async fn message_with_a_nul_character_fails_alone() {
         .await;
     assert_eq!(seqs(&outcomes), [Some(1), Some(2), None, Some(3), Some(4)], "{outcomes:?}");
     assert!(matches!(outcomes[2], Err(SendError::Store(StoreError::Rejected(_)))), "{outcomes:?}");
+}
+
+/// A relation with some agent. Foreign keys are not checked.
+const INSERT_RELATION: &str = "SET session_replication_role = replica;
+    INSERT INTO relations (id, agent, principal, manifest_version, manifest_hash, revision)
+    VALUES (gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), 1, sha256('manifest'), 1)";
+
+// covers: M12
+#[tokio::test]
+async fn call_is_refused_if_its_relation_ends_while_it_waits() {
+    let db = TestDb::new().await;
+    let store = store_with_timeout(db.url(), Duration::from_secs(10));
+    let fixture = Fixture::new(&db, &store).await;
+    let (mut sql, mut observer) = (db.sql().await, db.sql().await);
+    sql.execute(INSERT_RELATION).await;
+    let relation: Uuid = sql.texts("SELECT id::text FROM relations").await[0].parse().expect("an id");
+    let call = |id: &str| NewMessage {
+        relation: Some(RelationId::from_uuid(relation)),
+        ..fixture.message(id, "{}")
+    };
+    assert_eq!(seqs(&fixture.send_group([call("first")]).await), [Some(1)]);
+
+    sql.execute("BEGIN; SELECT FROM inboxes ORDER BY id FOR UPDATE").await;
+    let revoke = async {
+        let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'
+            AND datname = current_database()";
+        let limit = Stopwatch::start();
+        while observer.number(waiting).await == 0 {
+            assert!(limit.elapsed() < Duration::from_secs(10), "the call does not wait for the inbox");
+        }
+        sql.execute("UPDATE relations SET ended_at = now(); COMMIT").await;
+    };
+    let words = fixture.message("words", "{}");
+    let (outcomes, ()) = tokio::join!(fixture.send_group([call("second"), words]), revoke);
+    assert!(matches!(outcomes[0], Err(SendError::RelationEnded)), "{outcomes:?}");
+    assert_eq!(seqs(&outcomes), [None, Some(2)], "other messages of the group are stored");
 }
 
 // covers: A2

@@ -9,6 +9,7 @@ const AUTHORIZATION_EXTRACTORS: &[&str] = &[
     "Follower",
     "OperatorFollower",
     "PendingAuthorization",
+    "WaitingCaller",
     "ThreadOwner",
     "InstallationOperator",
     "EnrolledRunner",
@@ -34,6 +35,19 @@ const OWN: &[&str] = &[
     "identity/aids.rs::list",
     "identity/aids.rs::renew",
     "identity/aids.rs::revoke",
+    "relations/mod.rs::acknowledge",
+    "relations/mod.rs::create",
+    "relations/mod.rs::delete",
+    "relations/mod.rs::get",
+    "relations/mod.rs::history",
+    "relations/mod.rs::list",
+    "relations/mod.rs::update",
+    "relations/specified.rs::create_relation",
+    "relations/specified.rs::delete_relation",
+    "relations/specified.rs::get_relation",
+    "relations/specified.rs::list_relations",
+    "relations/specified.rs::update_relation",
+    "relations/stream.rs::follow",
 ];
 
 /// Handlers that need no token.
@@ -67,6 +81,7 @@ const PUBLIC: &[&str] = &[
     "ops/health.rs::get",
     "ops/health.rs::live",
     "ops/health.rs::readiness",
+    "relations/scopes.rs::list",
 ];
 
 /// The extractor that counts a caller without a token (`api/src/edge/rates.rs`).
@@ -98,6 +113,7 @@ const UNLIMITED: &[&str] = &[
     "ops/health.rs::get",
     "ops/health.rs::live",
     "ops/health.rs::readiness",
+    "relations/scopes.rs::list",
 ];
 
 /// Service methods for anyone with a valid token. Others take an `Authorized<Right>` or an `InstallationOperator`.
@@ -114,6 +130,16 @@ const OWN_METHODS: &[&str] = &[
     "identity/aids.rs::list",
     "identity/aids.rs::renew",
     "identity/aids.rs::revoke",
+    "relations/mod.rs::acknowledge",
+    "relations/mod.rs::active_with",
+    "relations/mod.rs::change",
+    "relations/mod.rs::follow",
+    "relations/mod.rs::get",
+    "relations/mod.rs::grant",
+    "relations/mod.rs::history",
+    "relations/mod.rs::list",
+    "relations/mod.rs::offer",
+    "relations/revoke.rs::revoke",
     "sessions/mod.rs::list",
 ];
 
@@ -220,7 +246,15 @@ fn routes_outside_the_api_document_are_listed() {
     }
     assert_eq!(
         found,
-        names(&["\"/metrics\"", "CONFIRMATION_PATH", "QUESTION_PAGE_PATH", "SIGN_IN_PATH", "SOCKET_PATH",])
+        names(&[
+            "\"/metrics\"",
+            "CONFIRMATION_PATH",
+            "CONSENT_PAGE_PATH",
+            "CONSENT_SIGN_IN_PATH",
+            "QUESTION_PAGE_PATH",
+            "SIGN_IN_PATH",
+            "SOCKET_PATH",
+        ])
     );
 }
 

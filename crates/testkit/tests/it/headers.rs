@@ -19,7 +19,7 @@ const READERS: [(&str, &str); 4] = [
 ];
 
 /// Extractors that count the request of a principal, and accept a browser session.
-const PRINCIPAL_EXTRACTORS: [&str; 8] = [
+const PRINCIPAL_EXTRACTORS: [&str; 9] = [
     "AuthenticatedCaller",
     "Authorized",
     "Follower",
@@ -28,6 +28,7 @@ const PRINCIPAL_EXTRACTORS: [&str; 8] = [
     "OptionalCaller",
     "PendingAuthorization",
     "ThreadOwner",
+    "WaitingCaller",
 ];
 
 /// Counts the request by address.
@@ -130,7 +131,7 @@ fn document_declares_the_headers_that_each_handler_reads() {
     let (sources, document) = (in_sources(), in_document());
     assert!(sources.len() > 80, "only {} handlers were read", sources.len());
     let reads_key = |headers: &&Headers| headers.read.contains("Idempotency-Key");
-    assert_eq!(sources.values().filter(reads_key).count(), 14);
+    assert_eq!(sources.values().filter(reads_key).count(), 16);
     assert_eq!(document, sources);
 }
 

@@ -21,7 +21,7 @@ struct Noun {
 }
 
 /// Nouns whose handlers need no service: they only read the configuration.
-const WITHOUT_SERVICE: &[&str] = &["capabilities", "gateways"];
+const WITHOUT_SERVICE: &[&str] = &["capabilities", "gateways", "scopes"];
 
 const NOUNS: &[Noun] = &[
     noun("access", "signing", &[("*", "/.well-known/jwks.json")], &["access/signing.rs"], &["signing_keys"]),
@@ -205,6 +205,14 @@ const NOUNS: &[Noun] = &[
         &["agent_manifests"],
     ),
     noun(
+        "relations",
+        "relations",
+        &[("*", "/api/v1/relations"), ("*", "/h2a/relations")],
+        &["relations/gap.rs", "relations/grant.rs", "relations/notice.rs"],
+        &["relations", "relation_changes", "relation_notices"],
+    ),
+    noun("relations", "scopes", &[("*", "/api/v1/scopes")], &["agents/manifest/presets.rs"], &[]),
+    noun(
         "agents",
         "automations",
         &[("*", "/api/v1/automations")],
@@ -271,9 +279,23 @@ const NOUNS: &[Noun] = &[
     noun(
         "webhooks",
         "webhooks",
-        &[("*", "/api/v1/tenants/{tenant}/webhooks")],
+        &[("*", "/api/v1/tenants/{tenant}/webhooks"), ("*", "/api/v1/webhooks")],
         &["webhooks/event.rs", "webhooks/message.rs", "webhooks/mod.rs", "webhooks/url.rs"],
-        &["webhooks"],
+        &["webhooks", "agent_webhooks"],
+    ),
+    noun(
+        "webhooks",
+        "deliveries",
+        &[("*", "/api/v1/webhooks/{webhook}/deliveries"), ("*", "/api/v1/webhooks/{webhook}/resend")],
+        &["webhooks/log.rs", "webhooks/schedule.rs"],
+        &["webhook_events", "webhook_attempts"],
+    ),
+    noun(
+        "webhooks",
+        "listeners",
+        &[("*", "/api/v1/webhooks/{webhook}/claim"), ("*", "/api/v1/webhooks/{webhook}/reports")],
+        &["webhooks/delivery.rs"],
+        &["webhook_lanes"],
     ),
     noun(
         "retention",

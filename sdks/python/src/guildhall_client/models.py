@@ -32,6 +32,24 @@ class AccountSettings(TypedDict):
     timeZone: NotRequired[str | None]
 
 
+class AcknowledgeNotice(TypedDict):
+    """
+    Says that the user has seen what changed.
+    """
+
+    manifest_version: int
+
+
+class AcknowledgedNoticeView(TypedDict):
+    """
+    Confirms that the event about a version is not repeated.
+    """
+
+    acknowledged: bool
+    manifest_version: int
+    relation_id: str
+
+
 class ActionView(TypedDict):
     about: str
     action: str
@@ -55,6 +73,15 @@ class AgentActivityMessage(TypedDict):
     content: dict[str, Any]
     id: str
     role: Literal['activity']
+
+
+class AgentAidView(TypedDict):
+    """
+    The AID with which an agent speaks.
+    """
+
+    aid: str
+    hosted: bool
 
 
 class AgentBinaryBlock(TypedDict):
@@ -376,6 +403,18 @@ class AttachmentView(TypedDict):
     url: str
 
 
+class AttemptView(TypedDict):
+    """
+    An attempt to send an event.
+    """
+
+    at: str
+    attempt: int
+    durationMs: int
+    error: NotRequired[str | None]
+    status: NotRequired[int | None]
+
+
 class AuditPublicKeyView(TypedDict):
     """
     The key that verifies the checkpoints of all audit logs.
@@ -528,6 +567,14 @@ class CheckpointView(TypedDict):
     signedAt: str
 
 
+class ClaimEvents(TypedDict):
+    """
+    A request for events.
+    """
+
+    wait: NotRequired[int]
+
+
 class ClaimNext(TypedDict):
     """
     A claim on the next available run.
@@ -544,6 +591,25 @@ class ClaimRun(TypedDict):
 
     runnerId: str
     wait: NotRequired[bool]
+
+
+class ClaimedEventView(TypedDict):
+    """
+    An event to send. It is handed out again after a minute without a report.
+    """
+
+    attempt: int
+    body: str
+    claim: str
+    eventId: str
+
+
+class ClaimedEventsView(TypedDict):
+    """
+    Events for the receiver of the program, at most one of each conversation.
+    """
+
+    events: list[ClaimedEventView]
 
 
 class ClientRunPayload(TypedDict):
@@ -753,6 +819,17 @@ class CreateProject(TypedDict):
     slug: str
 
 
+class CreateRelation(TypedDict):
+    """
+    A consent.
+    """
+
+    agent_id: str
+    granted_scopes: NotRequired[list[str]]
+    manifest_hash: NotRequired[str | None]
+    manifest_version: NotRequired[int | None]
+
+
 class CreateRunnerJob(TypedDict):
     """
     Starts a runner for a pending command of a run. Defaults to the oldest pending command.
@@ -796,9 +873,20 @@ class CreateWebhook(TypedDict):
     A webhook to create.
     """
 
+    agentId: NotRequired[str | None]
     description: NotRequired[str]
     events: list[str]
+    sender: NotRequired[str | None]
     url: str
+
+
+class DeletedAgentAidView(TypedDict):
+    """
+    Confirms that an agent that runs elsewhere has no AID any more.
+    """
+
+    agentId: str
+    deleted: bool
 
 
 class DeletedDiffView(TypedDict):
@@ -836,6 +924,20 @@ class DeletedWebhookView(TypedDict):
 
     deleted: bool
     id: str
+
+
+class DeliveryView(TypedDict):
+    """
+    An event of a webhook.
+    """
+
+    attempts: list[AttemptView]
+    createdAt: str
+    eventId: str
+    finishedAt: NotRequired[str | None]
+    nextAttemptAt: NotRequired[str | None]
+    state: str
+    type: NotRequired[str | None]
 
 
 class DiffView(TypedDict):
@@ -1492,6 +1594,14 @@ class PublishedAgentView(TypedDict):
     name: str
 
 
+class PutAgentAid(TypedDict):
+    """
+    The AID of an agent that runs elsewhere.
+    """
+
+    aid: str
+
+
 class PutAgentInbox(TypedDict):
     """
     An inbox to set up.
@@ -1596,6 +1706,69 @@ class RegisterRunner(TypedDict):
     placement: NotRequired[dict[str, Any]]
 
 
+class RelationChangeView(TypedDict):
+    """
+    An entry of the history of a relation.
+    """
+
+    actor: str
+    changed_at: str
+    granted_scopes: list[str]
+    kind: str
+    manifest_hash: str
+    manifest_version: int
+    number: int
+
+
+class RelationEventView(TypedDict):
+    """
+    An event in the stream of a user's relations.
+    """
+
+    payload: dict[str, Any]
+    type: str
+    v: int
+
+
+class RelationHistoryView(TypedDict):
+    """
+    Entries of a history, newest first.
+    """
+
+    changes: list[RelationChangeView]
+
+
+class RelationView(TypedDict):
+    """
+    What a user has granted to an agent.
+    """
+
+    agent_aid: NotRequired[str | None]
+    agent_id: str
+    agent_name: str
+    changed_at: str
+    created_at: str
+    current_manifest_hash: NotRequired[str | None]
+    current_manifest_version: NotRequired[int | None]
+    ended_at: NotRequired[str | None]
+    granted_scopes: list[str]
+    id: str
+    manifest_hash: str
+    manifest_version: int
+    scopes_requiring_reauth: list[str]
+    status: str
+    tools_requiring_reauth: list[str]
+
+
+class RelationsView(TypedDict):
+    """
+    Relations, the oldest first.
+    """
+
+    next_cursor: NotRequired[str | None]
+    relations: list[RelationView]
+
+
 class ReplicaView(TypedDict):
     """
     A server process.
@@ -1605,6 +1778,44 @@ class ReplicaView(TypedDict):
     seenAt: str
     startedAt: str
     version: str
+
+
+class ReportEvent(TypedDict):
+    """
+    What the receiver has answered.
+    """
+
+    claim: str
+    durationMs: int
+    eventId: str
+    status: NotRequired[int | None]
+
+
+class ReportedEventView(TypedDict):
+    """
+    Confirms a report.
+    """
+
+    eventId: str
+
+
+class ResendEvents(TypedDict):
+    """
+    Which events to send again: one, or those of a window.
+    """
+
+    eventId: NotRequired[str | None]
+    only: NotRequired[str | None]
+    since: NotRequired[str | None]
+    until: NotRequired[str | None]
+
+
+class ResentView(TypedDict):
+    """
+    How many events are sent again.
+    """
+
+    events: int
 
 
 class ReservationView(TypedDict):
@@ -2067,6 +2278,15 @@ class TerminalStatusPayload(TypedDict):
     terminalStatus: str
 
 
+TextsView = TypedDict(
+    'TextsView',
+    {
+        'en': str,
+        'zh-CN': str,
+    },
+)
+
+
 class TokensView(TypedDict):
     """
     Tokens of a sign-in.
@@ -2117,6 +2337,14 @@ class TreeHeadView(TypedDict):
     sth_version: int
     timestamp: int
     tree_size: int
+
+
+class TriggerEvent(TypedDict):
+    """
+    A sample event to send.
+    """
+
+    type: str
 
 
 class TrustedRootView(TypedDict):
@@ -2185,6 +2413,24 @@ UiTextRole: TypeAlias = Literal['title', 'subtitle', 'body', 'caption', 'code']
 
 
 UiTheme: TypeAlias = Literal['default', 'light', 'dark']
+
+
+class UpdateRelation(TypedDict):
+    """
+    A changed consent: other scopes, or the same for a new manifest.
+    """
+
+    granted_scopes: list[str]
+    manifest_hash: NotRequired[str | None]
+    manifest_version: NotRequired[int | None]
+
+
+class UpdateWebhook(TypedDict):
+    """
+    A change of a webhook.
+    """
+
+    enabled: bool
 
 
 class UsagePayload(TypedDict):
@@ -2269,6 +2515,7 @@ class WebhookView(TypedDict):
     A webhook, without its secret.
     """
 
+    agentId: NotRequired[str | None]
     createdAt: str
     createdBy: str
     description: str
@@ -2276,10 +2523,12 @@ class WebhookView(TypedDict):
     disabledReason: NotRequired[str | None]
     enabled: bool
     events: list[str]
+    failingSince: NotRequired[str | None]
     id: str
     lastFailure: NotRequired[FailedDeliveryView | None]
     lastSuccessAt: NotRequired[str | None]
     previousSecretEndsAt: NotRequired[str | None]
+    sender: str
     url: str
 
 
@@ -2663,6 +2912,25 @@ class CopilotKitInfo(TypedDict):
     version: str
 
 
+class DeliveriesView(TypedDict):
+    """
+    A page of the log, newest events first.
+    """
+
+    deliveries: list[DeliveryView]
+    nextCursor: NotRequired[str | None]
+
+
+class EndedRelationView(TypedDict):
+    """
+    A relation that has ended, and what ended with it.
+    """
+
+    ended_calls: int
+    ended_scopes: list[str]
+    relation: RelationView
+
+
 class ErrorEvent(TypedDict):
     """
     An event of a run.
@@ -2767,6 +3035,25 @@ class PipelineBody(TypedDict):
     context: NotRequired[list[ContextEntryBody]]
     enabledTools: NotRequired[list[str]]
     workers: NotRequired[list[WorkerBody]]
+
+
+class PresetScopeView(TypedDict):
+    """
+    A scope whose texts and sensitivity the platform defines.
+    """
+
+    description: TextsView
+    id: str
+    label: TextsView
+    sensitivity: str
+
+
+class PresetScopesView(TypedDict):
+    """
+    The preset scopes.
+    """
+
+    scopes: list[PresetScopeView]
 
 
 class Problem(TypedDict):

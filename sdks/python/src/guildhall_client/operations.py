@@ -154,6 +154,28 @@ class Operations:
         """Change an agent"""
         return await self._call('PATCH', f'/api/v1/agents/{quote(agent)}', body=body)
 
+    async def get_agent_aid(
+        self,
+        agent: str,
+    ) -> models.AgentAidView:
+        """Get the AID of an agent"""
+        return await self._call('GET', f'/api/v1/agents/{quote(agent)}/aid')
+
+    async def put_agent_aid(
+        self,
+        agent: str,
+        body: models.PutAgentAid,
+    ) -> models.AgentAidView:
+        """Set the AID of an agent that runs elsewhere"""
+        return await self._call('PUT', f'/api/v1/agents/{quote(agent)}/aid', body=body)
+
+    async def delete_agent_aid(
+        self,
+        agent: str,
+    ) -> models.DeletedAgentAidView:
+        """Take the AID from an agent that runs elsewhere"""
+        return await self._call('DELETE', f'/api/v1/agents/{quote(agent)}/aid')
+
     async def get_agent_inbox(
         self,
         agent: str,
@@ -510,6 +532,65 @@ class Operations:
         """Get a validation of a provider profile"""
         return await self._call('GET', f'/api/v1/provider-profiles/{quote(profile)}/validations/{quote(validation)}', query={'tenantId': tenant_id})
 
+    async def list_relations(
+        self,
+        *,
+        ended: bool | None = None,
+        cursor: str | None = None,
+        limit: int | None = None,
+    ) -> models.RelationsView:
+        """List your relations"""
+        return await self._call('GET', '/api/v1/relations', query={'ended': ended, 'cursor': cursor, 'limit': limit})
+
+    async def create_relation(
+        self,
+        body: models.CreateRelation,
+        *,
+        idempotency_key: str | None = None,
+    ) -> models.RelationView:
+        """Grant scopes to an agent"""
+        return await self._call('POST', '/api/v1/relations', headers={'Idempotency-Key': idempotency_key}, body=body)
+
+    async def get_relation(
+        self,
+        relation: str,
+    ) -> models.RelationView:
+        """Get one of your relations"""
+        return await self._call('GET', f'/api/v1/relations/{quote(relation)}')
+
+    async def update_relation(
+        self,
+        relation: str,
+        body: models.UpdateRelation,
+    ) -> models.RelationView:
+        """Change what is granted"""
+        return await self._call('PATCH', f'/api/v1/relations/{quote(relation)}', body=body)
+
+    async def delete_relation(
+        self,
+        relation: str,
+    ) -> models.EndedRelationView:
+        """End a relation"""
+        return await self._call('DELETE', f'/api/v1/relations/{quote(relation)}')
+
+    async def acknowledge_relation_notice(
+        self,
+        relation: str,
+        body: models.AcknowledgeNotice,
+    ) -> models.AcknowledgedNoticeView:
+        """Acknowledge a notice"""
+        return await self._call('POST', f'/api/v1/relations/{quote(relation)}/acknowledge', body=body)
+
+    async def list_relation_history(
+        self,
+        relation: str,
+        *,
+        before: int | None = None,
+        limit: int | None = None,
+    ) -> models.RelationHistoryView:
+        """List the history of a relation"""
+        return await self._call('GET', f'/api/v1/relations/{quote(relation)}/history', query={'before': before, 'limit': limit})
+
     async def plan_retention(
         self,
         *,
@@ -784,6 +865,12 @@ class Operations:
     ) -> models.RunView:
         """Set the status of a run"""
         return await self._call('PATCH', f'/api/v1/runs/{quote(run)}/status', body=body)
+
+    async def list_preset_scopes(
+        self,
+    ) -> models.PresetScopesView:
+        """List the preset scopes"""
+        return await self._call('GET', '/api/v1/scopes')
 
     async def list_sessions(
         self,
@@ -1278,6 +1365,64 @@ class Operations:
         """Unlock a user"""
         return await self._call('POST', f'/api/v1/users/{quote(principal)}/unlock')
 
+    async def get_webhook(
+        self,
+        webhook: str,
+    ) -> models.WebhookView:
+        """Get a webhook"""
+        return await self._call('GET', f'/api/v1/webhooks/{quote(webhook)}')
+
+    async def update_webhook(
+        self,
+        webhook: str,
+        body: models.UpdateWebhook,
+    ) -> models.WebhookView:
+        """Enable or disable a webhook"""
+        return await self._call('PATCH', f'/api/v1/webhooks/{quote(webhook)}', body=body)
+
+    async def claim_webhook_events(
+        self,
+        webhook: str,
+        body: models.ClaimEvents,
+    ) -> models.ClaimedEventsView:
+        """Claim events of a listener"""
+        return await self._call('POST', f'/api/v1/webhooks/{quote(webhook)}/claim', body=body)
+
+    async def list_webhook_deliveries(
+        self,
+        webhook: str,
+        *,
+        cursor: str | None = None,
+        state: str | None = None,
+        limit: int | None = None,
+    ) -> models.DeliveriesView:
+        """List the deliveries of a webhook"""
+        return await self._call('GET', f'/api/v1/webhooks/{quote(webhook)}/deliveries', query={'cursor': cursor, 'state': state, 'limit': limit})
+
+    async def report_webhook_event(
+        self,
+        webhook: str,
+        body: models.ReportEvent,
+    ) -> models.ReportedEventView:
+        """Report what the receiver of a listener has answered"""
+        return await self._call('POST', f'/api/v1/webhooks/{quote(webhook)}/reports', body=body)
+
+    async def resend_webhook_events(
+        self,
+        webhook: str,
+        body: models.ResendEvents,
+    ) -> models.ResentView:
+        """Send events of a webhook again"""
+        return await self._call('POST', f'/api/v1/webhooks/{quote(webhook)}/resend', body=body)
+
+    async def trigger_webhook(
+        self,
+        webhook: str,
+        body: models.TriggerEvent,
+    ) -> models.WebhookTestView:
+        """Send a sample event to a webhook"""
+        return await self._call('POST', f'/api/v1/webhooks/{quote(webhook)}/trigger', body=body)
+
     async def get_current_principal(
         self,
     ) -> models.WhoamiView:
@@ -1336,6 +1481,47 @@ class Operations:
     ) -> models.TreeHeadView:
         """Get the newest signed tree head"""
         return await self._call('GET', '/ct/sth')
+
+    async def list_h2a_relations(
+        self,
+        *,
+        ended: bool | None = None,
+        cursor: str | None = None,
+        limit: int | None = None,
+    ) -> models.RelationsView:
+        """List your relations"""
+        return await self._call('GET', '/h2a/relations', query={'ended': ended, 'cursor': cursor, 'limit': limit})
+
+    async def create_h2a_relation(
+        self,
+        body: models.CreateRelation,
+        *,
+        idempotency_key: str | None = None,
+    ) -> models.RelationView:
+        """Grant scopes to an agent"""
+        return await self._call('POST', '/h2a/relations', headers={'Idempotency-Key': idempotency_key}, body=body)
+
+    async def get_h2a_relation(
+        self,
+        relation: str,
+    ) -> models.RelationView:
+        """Get one of your relations"""
+        return await self._call('GET', f'/h2a/relations/{quote(relation)}')
+
+    async def update_h2a_relation(
+        self,
+        relation: str,
+        body: models.UpdateRelation,
+    ) -> models.RelationView:
+        """Change what is granted"""
+        return await self._call('PATCH', f'/h2a/relations/{quote(relation)}', body=body)
+
+    async def delete_h2a_relation(
+        self,
+        relation: str,
+    ) -> models.EndedRelationView:
+        """End a relation"""
+        return await self._call('DELETE', f'/h2a/relations/{quote(relation)}')
 
     async def get_health(
         self,

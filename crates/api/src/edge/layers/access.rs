@@ -44,9 +44,11 @@ const PUBLIC_ROUTES: [&str; 20] = [
 
 /// Pages that show a sign-in form to callers without a session, signed URLs, certificates and published agents (ADR 033). Other
 /// methods of these paths authenticate their callers themselves.
-const PUBLIC_TEMPLATES: [&str; 11] = [
+const PUBLIC_TEMPLATES: [&str; 13] = [
     "/approve/{approval}",
     "/approve/{approval}/sign-in",
+    "/consent/{agent}",
+    "/consent/{agent}/sign-in",
     "/api/v1/agent/attachments/{attachment}/content",
     "/pki/cert/{aid}",
     "/pki/ocsp/{serial}",

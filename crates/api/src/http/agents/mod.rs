@@ -1,5 +1,6 @@
 //! Agents.
 
+mod aid;
 mod automations;
 mod end_users;
 mod inbox;
@@ -193,6 +194,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(create, list))
         .routes(routes!(get, update))
         .routes(routes!(inbox::get, inbox::put))
+        .routes(routes!(aid::get, aid::put, aid::delete))
         .routes(routes!(manifests::list))
         .routes(routes!(manifests::get))
         .routes(routes!(manifests::create_agent))

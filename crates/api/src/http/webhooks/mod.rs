@@ -1,19 +1,22 @@
 //! Webhooks.
 
+mod deliveries;
+mod listeners;
+
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use guildhall_domain::FailureKind;
 use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::role::rights::KeysManage;
-use guildhall_domain::ids::WebhookId;
+use guildhall_domain::ids::{AgentId, WebhookId};
 use guildhall_domain::webhooks::event::WebhookEventType;
 use guildhall_domain::webhooks::url::WebhookUrl;
-use guildhall_domain::webhooks::{MAX_DESCRIPTION_CHARS, Webhook};
+use guildhall_domain::webhooks::{MAX_DESCRIPTION_CHARS, Webhook, WebhookSender};
 use guildhall_protocol::problem::{CONTENT_TYPE, Problem};
 use guildhall_protocol::rest::webhooks::{
-    CreateWebhook, DeletedWebhookView, FailedDeliveryView, NewWebhookView, RotatedWebhookView,
-    WebhookTestView, WebhookView, WebhooksView,
+    CreateWebhook, DeletedWebhookView, FailedDeliveryView, NewWebhookView, RotatedWebhookView, TriggerEvent,
+    UpdateWebhook, WebhookTestView, WebhookView, WebhooksView,
 };
 use guildhall_service::webhooks::NewWebhook;
 use secrecy::ExposeSecret;
@@ -22,8 +25,9 @@ use utoipa_axum::routes;
 
 use crate::App;
 use crate::edge::error::ApiError;
-use crate::edge::input::{Body, PathIds, TenantSegment, idempotency_key};
+use crate::edge::input::{Body, PathIds, TenantSegment, idempotency_key, parse};
 use crate::http::headers::IdempotencyKeyHeader;
+use crate::http::responses::CommonErrors;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
@@ -31,6 +35,12 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(delete))
         .routes(routes!(rotate))
         .routes(routes!(send_test))
+        .routes(routes!(get, update))
+        .routes(routes!(trigger))
+        .routes(routes!(deliveries::list))
+        .routes(routes!(deliveries::resend))
+        .routes(routes!(listeners::claim))
+        .routes(routes!(listeners::report))
 }
 
 /// Create a webhook
@@ -170,7 +180,62 @@ pub(crate) async fn send_test(
     caller: Authorized<KeysManage>,
     PathIds((_tenant, webhook)): PathIds<(TenantSegment, WebhookId)>,
 ) -> Result<(StatusCode, Json<WebhookTestView>), ApiError> {
-    let event = app.webhooks.webhooks.send_test(&caller, webhook).await?;
+    let event = app.webhooks.webhooks.send_sample(&caller, webhook, WebhookEventType::Test).await?;
+    Ok((StatusCode::ACCEPTED, Json(WebhookTestView { event_id: event.to_string() })))
+}
+
+/// Get a webhook
+///
+/// Without its secret.
+#[utoipa::path(
+    get, path = "/api/v1/webhooks/{webhook}", tag = "webhooks", operation_id = "getWebhook",
+    security(("bearer" = [])), params(("webhook" = String, Path, description = "Webhook id")),
+    responses((status = 200, description = "The webhook", body = WebhookView), CommonErrors)
+)]
+pub(crate) async fn get(
+    State(app): State<App>,
+    caller: Authorized<KeysManage>,
+    PathIds(webhook): PathIds<WebhookId>,
+) -> Result<Json<WebhookView>, ApiError> {
+    Ok(Json(view(app.webhooks.webhooks.find(&caller, webhook).await?)))
+}
+
+/// Enable or disable a webhook
+///
+/// A disabled one misses its events. They are kept for 14 days, and sent on request.
+#[utoipa::path(
+    patch, path = "/api/v1/webhooks/{webhook}", tag = "webhooks", operation_id = "updateWebhook",
+    security(("bearer" = [])), params(("webhook" = String, Path, description = "Webhook id")),
+    request_body = UpdateWebhook,
+    responses((status = 200, description = "The changed webhook", body = WebhookView), CommonErrors)
+)]
+pub(crate) async fn update(
+    State(app): State<App>,
+    caller: Authorized<KeysManage>,
+    PathIds(webhook): PathIds<WebhookId>,
+    Body(body): Body<UpdateWebhook>,
+) -> Result<Json<WebhookView>, ApiError> {
+    Ok(Json(view(app.webhooks.webhooks.set_enabled(&caller, webhook, body.enabled).await?)))
+}
+
+/// Send a sample event to a webhook
+///
+/// It is signed and sent like any other event of the type, and marked with `test`.
+#[utoipa::path(
+    post, path = "/api/v1/webhooks/{webhook}/trigger", tag = "webhooks", operation_id = "triggerWebhook",
+    security(("bearer" = [])), params(("webhook" = String, Path, description = "Webhook id")),
+    request_body = TriggerEvent,
+    responses((status = 202, description = "The event will be sent", body = WebhookTestView), CommonErrors)
+)]
+pub(crate) async fn trigger(
+    State(app): State<App>,
+    caller: Authorized<KeysManage>,
+    PathIds(webhook): PathIds<WebhookId>,
+    Body(body): Body<TriggerEvent>,
+) -> Result<(StatusCode, Json<WebhookTestView>), ApiError> {
+    let event_type = WebhookEventType::from_name(&body.event_type)
+        .map_err(|error| ApiError::new(FailureKind::SchemaInvalid, format!("type: {error}")))?;
+    let event = app.webhooks.webhooks.send_sample(&caller, webhook, event_type).await?;
     Ok((StatusCode::ACCEPTED, Json(WebhookTestView { event_id: event.to_string() })))
 }
 
@@ -186,12 +251,21 @@ fn new_webhook(body: CreateWebhook) -> Result<NewWebhook, ApiError> {
         let rule = format!("use at most {MAX_DESCRIPTION_CHARS} characters and no control characters");
         return Err(invalid("description", &rule));
     }
-    Ok(NewWebhook { url, events, description })
+    let sender = body.sender.as_deref().map_or(Ok(WebhookSender::Server), WebhookSender::from_name);
+    let sender = sender.map_err(|error| invalid("sender", &error))?;
+    let agent: Option<AgentId> = body.agent_id.as_deref().map(|id| parse("agentId", id)).transpose()?;
+    if agent.is_none() && sender == WebhookSender::Listener {
+        return Err(invalid("sender", &"a listener needs an agent"));
+    }
+    let agent = agent.map(|agent| (agent, sender));
+    Ok(NewWebhook { agent, url, events, description })
 }
 
 fn view(webhook: Webhook) -> WebhookView {
     WebhookView {
         id: webhook.id.to_string(),
+        agent_id: webhook.agent.map(|agent| agent.to_string()),
+        sender: webhook.sender.to_string(),
         url: webhook.url.as_str().to_owned(),
         enabled: webhook.is_enabled(),
         events: webhook.events.iter().map(ToString::to_string).collect(),
@@ -209,5 +283,6 @@ fn view(webhook: Webhook) -> WebhookView {
             message: failure.message,
             is_final: failure.is_final,
         }),
+        failing_since: webhook.failing_since,
     }
 }

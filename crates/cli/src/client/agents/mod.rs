@@ -1,5 +1,6 @@
 //! `guildhall agents`.
 
+mod aid;
 mod change;
 mod end_users;
 mod inbox;
@@ -19,7 +20,7 @@ use self::pipeline_file::PipelineArg;
 use crate::async_runtime::block_on;
 use crate::client::connection::{CommonArgs, TenantArg};
 use crate::client::runs::workspace;
-use crate::error::NotFoundError;
+use crate::error::{NotFoundError, UsageError};
 use crate::output::{format_fields, format_table, format_time, print_result};
 
 const EXAMPLES: &str = "Examples:
@@ -130,6 +131,8 @@ enum Commands {
     },
     /// Change an agent; what is not given stays as it is
     Update(change::UpdateArgs),
+    /// Set or show the AID of an agent that runs elsewhere, with a key of its own
+    Aid(aid::AidArgs),
     /// Give an agent an AID and an inbox, so that messages to it start work
     Inbox(inbox::InboxArgs),
 }
@@ -140,6 +143,7 @@ pub(crate) fn run(args: &AgentsArgs) -> Result<()> {
         Commands::Ls { tenant, common } => block_on(list(tenant, common)),
         Commands::Show { agent, tenant, common } => block_on(show(agent, tenant, common)),
         Commands::Update(args) => block_on(change::run(args)),
+        Commands::Aid(args) => block_on(aid::run(args)),
         Commands::Inbox(args) => block_on(inbox::run(args)),
     }
 }
@@ -211,6 +215,28 @@ pub(crate) async fn resolve(client: &Client, tenant: TenantId, given: &str) -> R
         next: "`guildhall agents ls` lists the agents of a tenant",
     })?;
     Ok(found.id.parse()?)
+}
+
+/// Returns the id of an agent that is named by slug or id, or of the only one of the tenant.
+pub(crate) async fn resolve_or_only(
+    client: &Client,
+    tenant: TenantId,
+    given: Option<&str>,
+) -> Result<AgentId> {
+    if let Some(given) = given {
+        return resolve(client, tenant, given).await;
+    }
+    match client.list_agents(tenant).await?.as_slice() {
+        [only] => Ok(only.id.parse()?),
+        [] => {
+            Err(UsageError("the tenant has no agent\n  next: create one with `guildhall agents create`")
+                .into())
+        }
+        [_, _, ..] => Err(UsageError(
+            "the tenant has several agents\n  next: add --agent; `guildhall agents ls` lists them",
+        )
+        .into()),
+    }
 }
 
 fn manifest(agent: &AgentView) -> String {

@@ -145,6 +145,7 @@ mod tests {
             sealed_at: None,
             seal,
             delivery: DeliveryMode::Fanout,
+            headers: std::collections::BTreeMap::new(),
             payload: super::super::payload::text_payload(text),
         }))
     }

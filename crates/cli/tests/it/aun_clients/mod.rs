@@ -3,7 +3,7 @@
 mod canary;
 mod driver;
 pub(crate) mod replicas;
-mod rust_device;
+pub(crate) mod rust_device;
 mod rust_interop;
 mod rust_messages;
 mod rust_vectors;

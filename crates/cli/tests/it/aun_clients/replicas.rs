@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::Write;
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpStream};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 use crate::support::cluster::PASSWORD;
 use crate::support::user::{CliUser, stderr};
-use crate::support::{ChildProcess, guildhall, http_get};
+use crate::support::{ChildProcess, free_port, guildhall, http_get};
 
 const ISSUER: &str = "guild.test";
 
@@ -46,7 +46,7 @@ impl AunReplicas {
     }
 
     /// Starts replicas with further settings. Each logs to a file.
-    pub(super) async fn start_with(
+    pub(crate) async fn start_with(
         registration: Registration,
         count: usize,
         settings: Vec<(&'static str, String)>,
@@ -90,8 +90,13 @@ impl AunReplicas {
 
     /// Signs in as the operator who created the issuer.
     pub(crate) fn operator(&self) -> CliUser {
+        self.operator_at(0)
+    }
+
+    /// The same at another replica.
+    pub(crate) fn operator_at(&self, replica: usize) -> CliUser {
         let user = CliUser::new();
-        let login = ["login", "--url", &self.url(0), "--name", "operator", "--password-stdin"];
+        let login = ["login", "--url", &self.url(replica), "--name", "operator", "--password-stdin"];
         let output = user.run_with_stdin(&login, &format!("{PASSWORD}\n"));
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         user
@@ -106,16 +111,16 @@ impl AunReplicas {
         self.db.sql().await
     }
 
-    pub(super) fn db(&self) -> &TestDb {
+    pub(crate) fn db(&self) -> &TestDb {
         &self.db
     }
 
-    pub(super) fn subject_prefix(&self) -> &str {
+    pub(crate) fn subject_prefix(&self) -> &str {
         &self.subject_prefix
     }
 
     /// Stops the replicas and returns their logs.
-    pub(super) fn stop(&mut self) -> Vec<u8> {
+    pub(crate) fn stop(&mut self) -> Vec<u8> {
         for server in &mut self.servers {
             server.signal(Signal::TERM);
             assert!(server.wait().success());
@@ -211,16 +216,11 @@ impl AunReplicas {
 
 /// Arguments of the driver after its mode.
 #[derive(Debug, Default)]
-pub(crate) struct DriverArguments(pub(super) Vec<OsString>);
+pub(crate) struct DriverArguments(pub(crate) Vec<OsString>);
 
 impl DriverArguments {
     pub(crate) fn arg(&mut self, argument: impl Into<OsString>) -> &mut Self {
         self.0.push(argument.into());
         self
     }
-}
-
-fn free_port() -> u16 {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
-    listener.local_addr().expect("bound").port()
 }

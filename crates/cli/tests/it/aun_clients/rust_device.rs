@@ -1,5 +1,6 @@
 //! Devices with the Rust client.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,34 +16,36 @@ use guildhall_sdk::messages::{
     SendOptions, SentMessage,
 };
 use guildhall_sdk::socket::{ServerTrust, SocketClient, SocketEndpoint, SocketOptions};
+use secrecy::SecretString;
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 use tokio::time::timeout;
 
 use super::replicas::AunReplicas;
+use crate::support::aid_user::AidUser;
 
 /// Ends a test that hangs.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// An AID with its key, as several devices have it.
 #[derive(Clone)]
-pub(super) struct RustAid {
-    pub(super) aid: Aid,
-    pub(super) certificate: String,
-    pub(super) key: Arc<EcKey>,
-    pub(super) server: ServerTrust,
+pub(crate) struct RustAid {
+    pub(crate) aid: Aid,
+    pub(crate) certificate: String,
+    pub(crate) key: Arc<EcKey>,
+    pub(crate) server: ServerTrust,
 }
 
 /// A device of an AID. It keeps its folder when it restarts.
-pub(super) struct RustDevice {
-    pub(super) owner: RustAid,
+pub(crate) struct RustDevice {
+    pub(crate) owner: RustAid,
     folder: TempDir,
-    pub(super) messenger: Messenger,
+    pub(crate) messenger: Messenger,
     tasks: Tasks,
 }
 
 impl RustAid {
-    pub(super) async fn register(replicas: &AunReplicas, name: &str) -> Self {
+    pub(crate) async fn register(replicas: &AunReplicas, name: &str) -> Self {
         let _already_installed = rustls::crypto::aws_lc_rs::default_provider().install_default();
         let key = EcKey::generate(Curve::P256).expect("a key");
         let aid: Aid = format!("{name}.guild.test").parse().expect("an AID");
@@ -50,6 +53,16 @@ impl RustAid {
         let root = std::fs::read_to_string(replicas.root()).expect("a root");
         let server = ServerTrust::Roots(root_of_chain(&root).into_iter().collect());
         Self { aid, certificate: registered.expect("registered"), key: Arc::new(key), server }
+    }
+
+    /// Takes an AID that an operator of these replicas has created.
+    pub(crate) fn of_operator(replicas: &AunReplicas, user: &AidUser) -> Self {
+        let _already_installed = rustls::crypto::aws_lc_rs::default_provider().install_default();
+        let read = |path: &Path| std::fs::read_to_string(path).expect("a file");
+        let key = EcKey::from_pem(Curve::P256, &SecretString::from(read(&user.key_file()))).expect("a key");
+        let certificate = read(&user.user.home().join(format!("{}.crt", user.aid)));
+        let server = ServerTrust::Roots(root_of_chain(&read(&replicas.root())).into_iter().collect());
+        Self { aid: user.aid.parse().expect("an AID"), certificate, key: Arc::new(key), server }
     }
 
     fn identity(&self) -> MessengerIdentity {
@@ -61,7 +74,7 @@ impl RustAid {
 
 impl RustDevice {
     /// Starts a new device, which connects to these replicas.
-    pub(super) fn start(owner: &RustAid, urls: &[String]) -> Self {
+    pub(crate) fn start(owner: &RustAid, urls: &[String]) -> Self {
         Self::open(owner.clone(), tempfile::tempdir().expect("a folder"), urls)
     }
 
@@ -77,18 +90,18 @@ impl RustDevice {
     }
 
     /// Starts the device again, with another key of its AID if it has one now.
-    pub(super) async fn restart(self, owner: &RustAid, urls: &[String]) -> Self {
+    pub(crate) async fn restart(self, owner: &RustAid, urls: &[String]) -> Self {
         self.messenger.socket().close().await;
         let left = self.tasks.shutdown(TIMEOUT).await;
         assert!(left.is_empty(), "{left:?}");
         Self::open(owner.clone(), self.folder, urls)
     }
 
-    pub(super) async fn send(&self, to: &Aid, words: &str) -> SentMessage {
+    pub(crate) async fn send(&self, to: &Aid, words: &str) -> SentMessage {
         self.try_send(to, words, &SendOptions::default()).await.expect("sent")
     }
 
-    pub(super) async fn try_send(
+    pub(crate) async fn try_send(
         &self,
         to: &Aid,
         words: &str,
@@ -99,7 +112,7 @@ impl RustDevice {
 }
 
 /// Waits for the next item that is stored in the inbox.
-pub(super) async fn next_item(inbox: &mut InboxFollower) -> InboxItem {
+pub(crate) async fn next_item(inbox: &mut InboxFollower) -> InboxItem {
     loop {
         let item = timeout(TIMEOUT, inbox.next()).await.expect("an item").expect("no final error");
         if item.seq().is_some() {
@@ -109,14 +122,14 @@ pub(super) async fn next_item(inbox: &mut InboxFollower) -> InboxItem {
 }
 
 /// Waits for the next message, which can be read.
-pub(super) async fn next_message(inbox: &mut InboxFollower) -> ReceivedMessage {
+pub(crate) async fn next_message(inbox: &mut InboxFollower) -> ReceivedMessage {
     let item = next_item(inbox).await;
     let InboxItem::Message(message) = item else { panic!("{item:?}") };
     *message
 }
 
 /// Reads until the inbox has no more.
-pub(super) async fn read_all(inbox: &mut InboxFollower) -> Vec<InboxItem> {
+pub(crate) async fn read_all(inbox: &mut InboxFollower) -> Vec<InboxItem> {
     let mut items = Vec::new();
     loop {
         match timeout(TIMEOUT, inbox.next()).await.expect("an item").expect("no final error") {
@@ -129,15 +142,15 @@ pub(super) async fn read_all(inbox: &mut InboxFollower) -> Vec<InboxItem> {
     }
 }
 
-pub(super) fn text(words: &str) -> Map<String, Value> {
+pub(crate) fn text(words: &str) -> Map<String, Value> {
     json!({ "type": "text", "text": words }).as_object().cloned().unwrap_or_default()
 }
 
-pub(super) fn endpoint(urls: &[String]) -> SocketEndpoint {
+pub(crate) fn endpoint(urls: &[String]) -> SocketEndpoint {
     let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
     SocketEndpoint::with_gateways(&urls, &[]).expect("URLs")
 }
 
-pub(super) fn public_key(key: &EcKey) -> String {
+pub(crate) fn public_key(key: &EcKey) -> String {
     STANDARD.encode(P256PublicKey::of(key).expect("a public key").spki())
 }

@@ -15,6 +15,7 @@ pub(crate) mod user;
 
 use std::fs::Permissions;
 use std::io::{BufRead, BufReader, Read};
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
@@ -35,6 +36,11 @@ pub(crate) fn guildhall() -> Command {
         }
     }
     command
+}
+
+/// Returns a free port. Another process may take it first; what listens there then fails to start.
+pub(crate) fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port()
 }
 
 /// Returns the command in a mount namespace in which bubblewrap is not installed. Needs root.

@@ -11,7 +11,7 @@ mod sentence;
 #[cfg(test)]
 mod table_tests;
 #[cfg(test)]
-mod test_manifests;
+pub(crate) mod test_manifests;
 #[cfg(test)]
 mod tests;
 mod tools;

@@ -36,7 +36,7 @@ pub(super) fn with_schema(schema: &Value) -> Value {
 }
 
 /// Returns the manifest with the schema of the specification's example.
-pub(super) fn example() -> Value {
+pub(crate) fn example() -> Value {
     with_schema(&json!({
         "type": "object",
         "properties": { "path": { "type": "string" }, "mode": { "enum": ["text", "bytes"] } },
@@ -45,7 +45,7 @@ pub(super) fn example() -> Value {
     }))
 }
 
-pub(super) fn manifest(value: &Value) -> Manifest {
+pub(crate) fn manifest(value: &Value) -> Manifest {
     let (manifest, findings) = read(&ManifestDocument::parse(&value.to_string()).expect("JSON"));
     manifest.unwrap_or_else(|| panic!("{findings:?}"))
 }

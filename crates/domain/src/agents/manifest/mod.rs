@@ -107,6 +107,12 @@ pub struct CapabilityFlags {
 }
 
 impl Manifest {
+    /// Reads a stored manifest; none if it is not valid by the rules of today.
+    #[must_use]
+    pub fn read_stored(text: &str) -> Option<Self> {
+        ManifestDocument::parse(text).ok().and_then(|document| read(&document).0)
+    }
+
     #[must_use]
     pub fn tool(&self, name: &str) -> Option<&Tool> {
         self.tools.iter().find(|tool| tool.name == name)

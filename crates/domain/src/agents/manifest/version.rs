@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::Manifest;
-use super::document::{ManifestDocument, ManifestHash};
+use super::document::ManifestHash;
 use crate::agents::diff::{Consent, Contract, ManifestDiff};
 use crate::ids::AgentId;
 
@@ -38,8 +38,7 @@ impl ManifestVerdicts {
     /// Compares a stored manifest with its successor. One that is not valid by the rules of today counts as a contract break.
     #[must_use]
     pub fn between(stored: &str, new: &Manifest) -> Self {
-        let old = ManifestDocument::parse(stored).ok().and_then(|document| super::read(&document).0);
-        let Some(old) = old else {
+        let Some(old) = Manifest::read_stored(stored) else {
             return Self { contract: Contract::Breaking, consent: Consent::ReConsent };
         };
         let diff = ManifestDiff::between(&old, new);

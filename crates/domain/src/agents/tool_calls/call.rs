@@ -6,6 +6,8 @@ use std::str::FromStr;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use crate::identity::Aid;
+
 /// Longest id of a call, in bytes.
 pub const MAX_CALL_ID: usize = 128;
 
@@ -22,6 +24,14 @@ impl CallId {
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// Returns the id of the message with the answer. It is always the same one, so that a call has one answer, however often a
+    /// device restarts.
+    #[must_use]
+    pub fn answer_message_id(&self, agent: &Aid) -> String {
+        let digest = Sha256::digest(format!("{agent} {self}"));
+        format!("tool-response-{}", hex::encode(&digest[..16]))
     }
 }
 
@@ -79,6 +89,20 @@ mod tests {
         for text in ["", "a b", "a\n", "é", &format!("{longest}x")] {
             assert_eq!(text.parse::<CallId>(), Err(InvalidCallId), "{text:?}");
         }
+    }
+
+    #[test]
+    fn answer_has_one_message_id_for_each_agent_and_call() {
+        let id = |agent: &str, call: &str| {
+            let call: CallId = call.parse().expect("an id");
+            call.answer_message_id(&agent.parse().expect("an AID"))
+        };
+        let expected = "tool-response-";
+        let first = id("helper.guild.example", "call-1");
+        assert!(first.starts_with(expected) && first.len() == expected.len() + 32, "{first}");
+        assert_eq!(first, id("helper.guild.example", "call-1"));
+        assert_ne!(first, id("helper.guild.example", "call-2"));
+        assert_ne!(first, id("other.guild.example", "call-1"));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+pub use crate::failure::ToolErrorCode;
 use crate::named_enum::named_enum;
 
 named_enum! {
@@ -10,17 +11,6 @@ named_enum! {
     Ok = "ok",
     Error = "error",
     Denied = "denied",
-}
-
-named_enum! {
-    /// Why a call failed that was not denied.
-    ToolErrorCode, "tool error code";
-    /// The tool failed, or took too long.
-    PlatformError = "TOOL_PLATFORM_ERROR",
-    /// The arguments do not match the input schema.
-    InvalidArguments = "TOOL_INVALID_ARGUMENTS",
-    /// The device has no such tool.
-    Unavailable = "TOOL_UNAVAILABLE",
 }
 
 named_enum! {

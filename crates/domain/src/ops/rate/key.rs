@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
-use crate::ids::{PrincipalId, TenantId};
+use crate::ids::{AgentId, PrincipalId, TenantId};
 
 /// The /64 prefix of an IPv6 address: one host usually controls a whole /64 network.
 const IPV6_PREFIX_MASK: u128 = u128::MAX << 64;
@@ -17,6 +17,7 @@ pub enum RateKey {
     /// The keyed tag of a user name, which need not exist.
     Account(u64),
     Tenant(TenantId),
+    Agent(AgentId),
 }
 
 impl RateKey {
@@ -37,6 +38,7 @@ impl fmt::Display for RateKey {
             Self::Address(address) => address.fmt(f),
             Self::Account(tag) => write!(f, "name-{tag:016x}"),
             Self::Tenant(tenant) => tenant.fmt(f),
+            Self::Agent(agent) => agent.fmt(f),
         }
     }
 }

@@ -48,6 +48,8 @@ pub enum Tier {
     Prompt,
     /// Events of runs, by tenant. Counted in KiB.
     TenantEvents,
+    /// Calls of tools that an agent sends to users.
+    ToolCall,
 }
 
 impl Tier {
@@ -60,6 +62,7 @@ impl Tier {
             Self::Read => "read",
             Self::Prompt => "prompt",
             Self::TenantEvents => "tenant_events",
+            Self::ToolCall => "tool_call",
         }
     }
 
@@ -73,6 +76,7 @@ impl Tier {
             Self::Prompt => 4,
             Self::Account => 5,
             Self::TenantEvents => 6,
+            Self::ToolCall => 7,
         }
     }
 }
@@ -96,6 +100,9 @@ pub struct Rate {
 pub struct InvalidRate;
 
 impl Rate {
+    /// Calls of tools that one agent may send, over all users and replicas. Part of the protocol, so it is no setting.
+    pub const TOOL_CALLS: Self = Self { permits: 60, window_seconds: 60 };
+
     #[must_use]
     pub fn permits(self) -> u32 {
         self.permits

@@ -1,5 +1,7 @@
 //! The envelope of a message.
 
+use std::collections::BTreeMap;
+
 use super::super::error::EnvelopeError;
 use super::super::exact_json::{ExactJson, JsonObject};
 use super::super::fingerprint::check_certificate;
@@ -7,6 +9,7 @@ use super::super::members::{Members, encode};
 use super::super::{MAX_RECIPIENTS, NONCE_BYTES, SUITE, TAG_BYTES};
 use super::aad::V2Aad;
 use super::digest::recipients_digest;
+use super::headers::AUTH;
 use super::proof::{ProofStep, hash, proof_of, verify_proof};
 use super::row::{RecipientRow, check_order};
 use super::wrap_protocol::WrapProtocol;
@@ -117,6 +120,17 @@ impl V2Envelope {
         let row = rows.get(index)?.clone();
         let recipients = V2Recipients::One { row, proof: proof_of(rows, index)? };
         Some(Self { recipients, ..self.clone() })
+    }
+
+    /// Returns the headers of the sender. They are those that the sender wrote once [`V2Envelope::open`] has returned the payload.
+    #[must_use]
+    pub fn headers(&self) -> BTreeMap<String, String> {
+        let headers = self.protected_headers.iter().flatten().filter(|(name, _)| *name != AUTH);
+        let text = |(name, value): (&String, &ExactJson)| {
+            let ExactJson::String(value) = value else { return None };
+            Some((name.clone(), value.clone()))
+        };
+        headers.filter_map(text).collect()
     }
 
     /// Returns the JSON text.

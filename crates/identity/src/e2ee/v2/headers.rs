@@ -11,7 +11,7 @@ use super::super::members::Members;
 use super::super::open_error::OpenError;
 
 const KEY_PURPOSE: &[u8] = b"aun-envelope-metadata-key-v1";
-const AUTH: &str = "_auth";
+pub(super) const AUTH: &str = "_auth";
 const ALGORITHM: &str = "HMAC-SHA256";
 
 /// Which headers a tag is for.

@@ -1,6 +1,6 @@
 //! How a sender seals a message.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::agreement::{AgreementKey, IdentityKey};
 use super::super::canonical::canonical_json;
@@ -14,7 +14,7 @@ use super::super::{MAX_RECIPIENTS, NONCE_BYTES};
 use super::aad::V2Aad;
 use super::digest::recipients_digest;
 use super::envelope::{V2Envelope, V2Recipients};
-use super::headers::{HeaderKind, with_tag};
+use super::headers::{AUTH, HeaderKind, with_tag};
 use super::row::{KeySource, RecipientRow, Role, WRAPPED_KEY_BYTES};
 use super::wrap::{WrapSalt, WrapSecrets};
 use super::wrap_protocol::WrapProtocol;
@@ -22,6 +22,14 @@ use crate::pki::P256PublicKey;
 use crate::random;
 
 const SDK_LANGUAGE: &str = "rust";
+
+/// Headers that every message has.
+const PAYLOAD_TYPE: &str = "payload_type";
+const SDK_LANG: &str = "sdk_lang";
+const SDK_VERSION: &str = "sdk_version";
+
+/// Further headers of one message.
+const MAX_HEADERS: usize = 16;
 
 /// A device, or an AID without devices, that a message is sealed for. Its keys were verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,7 +86,17 @@ impl V2Message<'_> {
         sender: &dyn IdentityKey,
         recipients: &[V2Recipient],
     ) -> Result<V2Envelope, SealingError> {
-        self.seal_with(&MessageSecrets::generate()?, sender, recipients)
+        self.seal_with_headers(sender, recipients, &BTreeMap::new())
+    }
+
+    /// Seals the message with further headers, which everybody can read and only the devices of the message can verify.
+    pub fn seal_with_headers(
+        &self,
+        sender: &dyn IdentityKey,
+        recipients: &[V2Recipient],
+        headers: &BTreeMap<String, String>,
+    ) -> Result<V2Envelope, SealingError> {
+        self.seal_with(&MessageSecrets::generate()?, sender, recipients, headers)
     }
 
     pub(super) fn seal_with(
@@ -86,8 +104,10 @@ impl V2Message<'_> {
         secrets: &MessageSecrets,
         sender: &dyn IdentityKey,
         recipients: &[V2Recipient],
+        headers: &BTreeMap<String, String>,
     ) -> Result<V2Envelope, SealingError> {
         check_recipients(recipients)?;
+        check_headers(headers)?;
         let aad = self.aad(recipients)?;
         let aad_bytes = aad.bytes().map_err(|_| SealingError::Payload)?;
         let mut ciphertext = canonical_json(self.payload).map_err(|_| SealingError::Payload)?;
@@ -98,7 +118,7 @@ impl V2Message<'_> {
         rows.sort_by(|one, other| one.sort_key().cmp(&other.sort_key()));
         let own_key = P256PublicKey::of(sender).map_err(|_| SealingError::Sign)?;
         let payload_type = self.payload_type();
-        let headers = headers(payload_type.as_deref());
+        let headers = all_headers(headers, payload_type.as_deref());
         let mut envelope = V2Envelope {
             aad,
             nonce: secrets.nonce,
@@ -192,9 +212,21 @@ fn row(
     })
 }
 
-fn headers(payload_type: Option<&str>) -> JsonObject {
+/// The names that every client accepts. Those of this client, and of the tag, are not for others.
+fn check_headers(headers: &BTreeMap<String, String>) -> Result<(), SealingError> {
+    let is_name_char = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_-".contains(&byte);
+    let is_valid = |(name, value): (&String, &String)| {
+        let is_own = [AUTH, PAYLOAD_TYPE, SDK_LANG, SDK_VERSION].contains(&name.as_str());
+        !is_own && !name.is_empty() && name.bytes().all(is_name_char) && is_bounded(name) && is_bounded(value)
+    };
+    let is_valid = headers.len() <= MAX_HEADERS && headers.iter().all(is_valid);
+    if is_valid { Ok(()) } else { Err(SealingError::Headers) }
+}
+
+fn all_headers(headers: &BTreeMap<String, String>, payload_type: Option<&str>) -> JsonObject {
     let version = env!("CARGO_PKG_VERSION");
-    let headers =
-        [("payload_type", payload_type), ("sdk_lang", Some(SDK_LANGUAGE)), ("sdk_version", Some(version))];
-    headers.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.into()))).collect()
+    let own = [(PAYLOAD_TYPE, payload_type), (SDK_LANG, Some(SDK_LANGUAGE)), (SDK_VERSION, Some(version))];
+    let own = own.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.into())));
+    let further = headers.iter().map(|(name, value)| (name.clone(), value.as_str().into()));
+    further.chain(own).collect()
 }

@@ -1,6 +1,6 @@
 //! Messages that are sealed and opened.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -94,7 +94,8 @@ fn same_secrets_give_the_published_messages() {
             timestamp_ms: 1_700_000_000_000,
             payload: &payload,
         };
-        let sealed = message.seal_with(&published_secrets(name), &alice, &[recipient]).expect("sealed");
+        let secrets = published_secrets(name);
+        let sealed = message.seal_with(&secrets, &alice, &[recipient], &BTreeMap::new()).expect("sealed");
         let mut published = V2Envelope::parse(&envelope(name).to_string()).expect("an envelope");
         // The nonce of a signature is random, and the headers name the version of the client.
         assert_eq!(sealed.verify_sender(&certificate(ALICE)), Ok(()), "{name}");
@@ -180,6 +181,14 @@ impl Participants {
     }
 
     fn seal(&self, payload: &JsonObject) -> Result<V2Envelope, SealingError> {
+        self.seal_with_headers(payload, &BTreeMap::new())
+    }
+
+    fn seal_with_headers(
+        &self,
+        payload: &JsonObject,
+        headers: &BTreeMap<String, String>,
+    ) -> Result<V2Envelope, SealingError> {
         let message = V2Message {
             from: ALICE,
             from_device: "dev-a",
@@ -190,13 +199,37 @@ impl Participants {
         };
         let recipients: Vec<V2Recipient> =
             self.readers.iter().map(|device| device.recipient.clone()).collect();
-        message.seal(&self.alice, &recipients)
+        message.seal_with_headers(&self.alice, &recipients, headers)
     }
 
     fn open(&self, device: &Device, text: &str) -> Result<String, OpenError> {
         let V2Recipient { aid, device_id, .. } = &device.recipient;
         let reader = V2Reader { aid, device_id, identity: &device.identity, spk: device.spk.as_ref() };
         V2Envelope::parse(text)?.open(&reader, &self.alice_certificate)
+    }
+}
+
+// covers: M28
+#[test]
+fn further_headers_are_in_clear_and_cannot_be_changed() {
+    let participants = Participants::new(&[(false, true)]);
+    let headers = |pairs: &[(&str, &str)]| -> BTreeMap<String, String> {
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    };
+    let payload = object(&json!({ "type": "artifact" }));
+    let further = headers(&[("msg_subtype", "artifact_tool_call"), ("conversation_id", "c-1")]);
+    let sealed = participants.seal_with_headers(&payload, &further).expect("sealed");
+    let text = sealed.to_text();
+    let mut found = V2Envelope::parse(&text).expect("an envelope").headers();
+    assert_eq!(found.remove("payload_type").as_deref(), Some("artifact"));
+    found.retain(|name, _| !name.starts_with("sdk_"));
+    assert_eq!(found, further);
+    assert!(participants.open(&participants.readers[0], &text).is_ok());
+    let changed = text.replace("artifact_tool_call", "artifact_response_");
+    assert_eq!(participants.open(&participants.readers[0], &changed), Err(OpenError::Headers));
+    for wrong in [("_auth", "x"), ("sdk_lang", "x"), ("Upper", "x"), ("", "x"), ("name", "a\u{0}b")] {
+        let sealed = participants.seal_with_headers(&payload, &headers(&[wrong]));
+        assert_eq!(sealed, Err(SealingError::Headers), "{wrong:?}");
     }
 }
 

@@ -1,5 +1,6 @@
 //! Agents.
 
+pub mod aid;
 pub mod automations;
 pub mod end_users;
 pub mod inbox;

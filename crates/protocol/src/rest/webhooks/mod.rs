@@ -1,5 +1,8 @@
 //! Webhooks.
 
+pub mod deliveries;
+pub mod listeners;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -12,12 +15,43 @@ pub struct CreateWebhook {
     /// operator allows its addresses.
     #[schema(min_length = 1, max_length = 2048, example = "https://hooks.example.org/guildhall")]
     pub url: String,
-    /// Event types to send, each once: approval.requested, approval.decided, approval.withdrawn.
+    /// Event types to send, each once: approval.requested, approval.decided, approval.withdrawn; with an agent message.new,
+    /// artifact_response, h2a.reauth_required.
     #[schema(min_items = 1, max_items = 3, example = json!(["approval.requested"]))]
     pub events: Vec<String>,
     #[serde(default)]
     #[schema(max_length = 200, pattern = r"^[^\x00-\x1f\x7f-\x9f]*$")]
     pub description: String,
+    /// The agent whose messages are sent. Without it, the questions of all agents of the tenant are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(example = "agt_01920000000070008000000000000000")]
+    pub agent_id: Option<String>,
+    /// Who sends the events: the server, or a program that asks for them (`listener`, with an agent only). The server never
+    /// calls the URL of a listener, and deletes it when its program has not asked for 15 minutes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(pattern = "^(server|listener)$", example = "server")]
+    pub sender: Option<String>,
+}
+
+/// A change of a webhook.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct UpdateWebhook {
+    /// Whether events are sent. What a disabled webhook has missed is sent on request.
+    pub enabled: bool,
+}
+
+/// A sample event to send.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TriggerEvent {
+    /// Any event type, whether the webhook is told about it or not.
+    #[serde(rename = "type")]
+    #[schema(
+        pattern = r"^(approval\.(requested|decided|withdrawn)|message\.new|artifact_response|h2a\.reauth_required|webhook\.(disabled|test))$",
+        example = "message.new"
+    )]
+    pub event_type: String,
 }
 
 /// A created webhook.
@@ -78,15 +112,20 @@ pub struct FailedDeliveryView {
 pub struct WebhookView {
     #[schema(example = "whk_01920000000070008000000000000000")]
     pub id: String,
+    /// The agent whose messages are sent; null for a webhook of the tenant.
+    pub agent_id: Option<String>,
+    /// Who sends the events: server or listener.
+    #[schema(example = "server")]
+    pub sender: String,
     pub url: String,
     pub events: Vec<String>,
     pub description: String,
     pub created_by: String,
     pub created_at: Timestamp,
-    /// False after the receiver answered 410.
+    /// False after the receiver answered 410, after five days without a success, or after somebody disabled it.
     pub enabled: bool,
     pub disabled_at: Option<Timestamp>,
-    /// Why it is disabled.
+    /// Why it is disabled: gone, failing or manual.
     #[schema(example = "gone")]
     pub disabled_reason: Option<String>,
     /// Until then, the previous secret signs too.
@@ -94,6 +133,8 @@ pub struct WebhookView {
     /// When a receiver last accepted an event.
     pub last_success_at: Option<Timestamp>,
     pub last_failure: Option<FailedDeliveryView>,
+    /// Since when every attempt has failed.
+    pub failing_since: Option<Timestamp>,
 }
 
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

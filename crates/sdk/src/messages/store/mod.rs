@@ -11,6 +11,7 @@ mod pins;
 mod positions;
 #[cfg(test)]
 mod tests;
+mod tool_grants;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,6 +22,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use device_keys::KeyVersion;
 pub use error::DeviceStoreError;
+pub use tool_grants::StoredToolGrant;
 
 use self::files::Folder;
 use super::identity::MessengerIdentity;

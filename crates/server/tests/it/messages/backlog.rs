@@ -59,6 +59,7 @@ async fn fill_inbox(pair: &Pair) {
         recipient: None,
         id: format!("offline-{number}").parse().expect("an id"),
         kind: MessageKind::Plain,
+        relation: None,
         envelope_type: String::new(),
         payload: json!({ "type": "text", "text": words(number) }).to_string(),
         target: Target::Durable,

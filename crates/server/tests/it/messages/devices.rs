@@ -85,7 +85,9 @@ async fn message_sealed_before_a_device_was_known_is_not_for_it() {
         let page = device.page_of(&alice).await;
         assert_eq!(seqs(&page), expected, "{}", device.name);
         assert_eq!((&page["covered_through_seq"], &page["has_more"]), (&json!(2), &json!(false)));
-        assert_eq!(seqs(&pull(&mut device.socket, 0).await), expected, "{}", device.name);
+        let page = pull(&mut device.socket, 0).await;
+        // A reader that counts the seqs does not wait for those of other devices.
+        assert_eq!((seqs(&page), &page["server_ack_seq"]), (expected.clone(), &json!(2 - expected.len())));
         for seq in expected {
             let (method, event) = device.socket.next_event().await;
             assert_eq!((method.as_str(), &event["seq"]), ("event/peer.v2.message_received", &json!(seq)));

@@ -7,6 +7,7 @@ use guildhall_domain::identity::ClientSlot;
 use guildhall_domain::messages::{DeliveryMode, InboxId, MessageId, RECALL_WINDOW, RecallError};
 use guildhall_runtime::{Clock, Tasks};
 use guildhall_service::messages::{self, Group, InboxClient, MessageParts, RecallOutcome};
+use guildhall_service::ops::rates::{RatePolicy, Rates};
 use guildhall_store::{Store, StoreOptions};
 use guildhall_testkit::{nats_url, subject_prefix};
 use jiff::{SignedDuration, Timestamp};
@@ -36,7 +37,16 @@ impl ManualReplica {
         let (clock, tasks) = (Clock::manual(Timestamp::UNIX_EPOCH), Tasks::new());
         let issuer = Some("guild.example".parse().expect("an issuer"));
         let lifetime = SignedDuration::from_hours(24);
-        let parts = MessageParts { store: &store, clock: &clock, bus: &bus, tasks: &tasks, issuer, lifetime };
+        let rates = Rates::new(store.clone(), RatePolicy::default());
+        let parts = MessageParts {
+            store: &store,
+            clock: &clock,
+            bus: &bus,
+            tasks: &tasks,
+            issuer,
+            lifetime,
+            rates: &rates,
+        };
         Self { group: messages::open(parts), clock, _tasks: tasks }
     }
 

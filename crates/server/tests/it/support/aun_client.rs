@@ -108,6 +108,11 @@ impl AunSocket {
         (frame["method"].as_str().expect("a notification").to_owned(), frame["params"].clone())
     }
 
+    /// Returns whether a notification has arrived whose method starts so.
+    pub(crate) fn has_event(&self, prefix: &str) -> bool {
+        self.events.iter().any(|event| event["method"].as_str().is_some_and(|name| name.starts_with(prefix)))
+    }
+
     /// Waits for the next message. Returns the parameters of its event.
     pub(crate) async fn next_message(&mut self) -> Value {
         let (method, params) = self.next_event().await;

@@ -7,6 +7,7 @@ use reqwest::Method;
 use secrecy::SecretString;
 use serde_json::{Value, json};
 
+use super::manifests::manifest;
 use super::runs::agent_request;
 use super::{Setup, TestResponse, TestServer, read_response};
 
@@ -180,6 +181,19 @@ impl Cluster {
         let response = self.first.post_as("/api/v1/agents", &self.operator.token, body).await;
         assert_eq!(response.status, 201, "{}", response.text);
         response.body["id"].as_str().expect("an id").to_owned()
+    }
+
+    /// Declares a manifest for an agent, and grants its scope as the operator. Returns the id of the relation.
+    pub(crate) async fn create_relation(&self, agent: &str) -> String {
+        let declare = json!({ "capability_manifest": manifest() });
+        let (server, token) = (&self.first, &self.operator.token);
+        let path = format!("/agents/{agent}");
+        let declared = server.request_as(Method::PATCH, &path, token, Some(declare)).await;
+        assert_eq!(declared.status, 200, "{}", declared.text);
+        let grant = json!({ "agent_id": agent, "granted_scopes": ["filesystem:read"] });
+        let granted = server.post_as("/h2a/relations", token, grant).await;
+        assert_eq!(granted.status, 201, "{}", granted.text);
+        granted.body["id"].as_str().expect("an id").to_owned()
     }
 
     /// Creates an automation of an agent, and returns its id.

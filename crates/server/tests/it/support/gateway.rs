@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use super::Setup;
 use super::aun_client::{AunIdentity, AunSocket, AunTokens};
-use super::cluster::Cluster;
+use super::cluster::{Cluster, SignedInUser};
 
 /// Two replicas of an issuer where everybody may register.
 pub(crate) struct Gateway {
@@ -41,6 +41,15 @@ impl Gateway {
 
     pub(crate) async fn register(&self, name: &str) -> AunIdentity {
         AunIdentity::register(self.cluster.first.address, &format!("{name}.guild.example")).await
+    }
+
+    /// Registers an AID, and gives it to a person.
+    pub(crate) async fn register_for(&self, user: &SignedInUser, name: &str) -> AunIdentity {
+        let identity = self.register(name).await;
+        let (_, principal) = user.principal.split_once('_').expect("a prefix");
+        let owned = format!("UPDATE aids SET principal = '{principal}' WHERE aid = '{}'", identity.aid);
+        self.cluster.db.sql().await.execute(owned).await;
+        identity
     }
 
     /// Returns the address of a replica, in turns.

@@ -1,6 +1,7 @@
 //! Test servers.
 
 pub(crate) mod agent_threads;
+pub(crate) mod agent_webhooks;
 pub(crate) mod attachments;
 pub(crate) mod aun_client;
 pub(crate) mod browser;
@@ -9,6 +10,8 @@ pub(crate) mod events;
 pub(crate) mod flood;
 pub(crate) mod gateway;
 pub(crate) mod launcher;
+pub(crate) mod manifests;
+pub(crate) mod official_receiver;
 pub(crate) mod oidc;
 pub(crate) mod page;
 pub(crate) mod profiles;

@@ -9,7 +9,7 @@ use crate::support::runs::{agent_request, command_question, run_agent_input, run
 use crate::support::{TestResponse, TestServer, read_response};
 
 /// The routes that need no token. Each needs a reason.
-pub(crate) const PUBLIC: [(&str, &str); 29] = [
+pub(crate) const PUBLIC: [(&str, &str); 30] = [
     ("GET", "/health"),                       // probe of the installation
     ("GET", "/health/live"),                  // liveness probe
     ("GET", "/health/readiness"),             // readiness probe
@@ -39,6 +39,7 @@ pub(crate) const PUBLIC: [(&str, &str); 29] = [
     ("GET", "/ct/consistency/{first}/{second}"),
     ("GET", "/agents/{agent}"), // published agents only
     ("GET", "/agents/{agent}/versions/{version}"),
+    ("GET", "/api/v1/scopes"), // texts of the platform
 ];
 
 /// Images are shown by browsers, which send no token.
@@ -48,9 +49,13 @@ const ATTACHMENT_CONTENT: &str = "/api/v1/agent/attachments/{attachment}/content
 pub(crate) const QUESTION_PAGE: &str = "/approve/apr_01920000000070008000000000000000";
 pub(crate) const QUESTION_SIGN_IN: &str = "/approve/apr_01920000000070008000000000000000/sign-in";
 
+/// The same for the page on which people grant scopes to an agent.
+pub(crate) const CONSENT_PAGE: &str = "/consent/agt_01920000000070008000000000000000";
+pub(crate) const CONSENT_SIGN_IN: &str = "/consent/agt_01920000000070008000000000000000/sign-in";
+
 /// The tier of each public route: `sign_in` is counted by address; `unlimited` costs a read from memory, or one query
 /// at most. The last ones are pages, which the API document does not list.
-pub(crate) const PUBLIC_TIERS: [(&str, &str, &str); 38] = [
+pub(crate) const PUBLIC_TIERS: [(&str, &str, &str); 43] = [
     ("GET", "/health", "unlimited"),
     ("GET", "/health/live", "unlimited"),
     ("GET", "/health/readiness", "unlimited"),
@@ -81,12 +86,17 @@ pub(crate) const PUBLIC_TIERS: [(&str, &str, &str); 38] = [
     ("GET", "/ct/consistency/{first}/{second}", "unlimited"),
     ("GET", "/agents/{agent}", "unlimited"),
     ("GET", "/agents/{agent}/versions/{version}", "unlimited"),
+    ("GET", "/api/v1/scopes", "unlimited"),
     ("GET", "/sign-in/confirm", "sign_in"),
     ("POST", "/sign-in/confirm", "sign_in"),
     ("GET", QUESTION_PAGE, "sign_in"),
     ("POST", QUESTION_PAGE, "sign_in"),
     ("GET", QUESTION_SIGN_IN, "sign_in"),
     ("POST", QUESTION_SIGN_IN, "sign_in"),
+    ("GET", CONSENT_PAGE, "sign_in"),
+    ("POST", CONSENT_PAGE, "sign_in"),
+    ("GET", CONSENT_SIGN_IN, "sign_in"),
+    ("POST", CONSENT_SIGN_IN, "sign_in"),
     ("GET", "/metrics", "unlimited"),
     ("GET", "/openapi.json", "unlimited"),
     ("GET", "/docs/", "unlimited"),
@@ -143,6 +153,17 @@ pub(crate) fn valid_bodies() -> BTreeMap<(&'static str, &'static str), Value> {
             ("POST", WEBHOOKS),
             json!({ "url": "https://hooks.example.org/", "events": ["approval.requested"] }),
         ),
+        (("PATCH", "/api/v1/webhooks/{webhook}"), json!({ "enabled": false })),
+        (("POST", "/api/v1/webhooks/{webhook}/trigger"), json!({ "type": "message.new" })),
+        (("POST", "/api/v1/webhooks/{webhook}/resend"), json!({ "since": "2026-11-17T08:00:00Z" })),
+        (("POST", "/api/v1/webhooks/{webhook}/claim"), json!({})),
+        (
+            ("POST", "/api/v1/webhooks/{webhook}/reports"),
+            json!({
+                "eventId": "evt_01920000000070008000000000000000",
+                "claim": "01920000-0000-7000-8000-000000000000", "durationMs": 1,
+            }),
+        ),
         (("POST", "/api/v1/tenants/{tenant}/enrolments"), json!({ "name": "backdoor" })),
         (("POST", "/api/v1/tenants/{tenant}/projects"), json!({ "slug": "mallory", "name": "M" })),
         (("PUT", "/api/v1/tenants/{tenant}/projects/{project}/setup"), json!({ "command": "leak" })),
@@ -152,6 +173,12 @@ pub(crate) fn valid_bodies() -> BTreeMap<(&'static str, &'static str), Value> {
         (("POST", "/api/v1/aids/{aid}/revoke"), json!({ "reason": "unspecified" })),
         (("POST", "/api/v1/agents"), agent_request("acme", "mallory")),
         (("PATCH", "/api/v1/agents/{agent}"), json!({ "name": "Mallory" })),
+        (("PUT", "/api/v1/agents/{agent}/aid"), json!({ "aid": "mallory.guild.example" })),
+        (("POST", "/api/v1/relations"), relation_request()),
+        (("POST", "/h2a/relations"), relation_request()),
+        (("PATCH", "/api/v1/relations/{relation}"), json!({ "granted_scopes": [] })),
+        (("PATCH", "/h2a/relations/{relation}"), json!({ "granted_scopes": [] })),
+        (("POST", "/api/v1/relations/{relation}/acknowledge"), json!({ "manifest_version": 1 })),
         (("POST", "/agents"), agent_request("acme", "mallory")),
         (("PATCH", "/agents/{agent}"), json!({ "name": "Mallory", "published": true })),
         (
@@ -203,6 +230,10 @@ pub(crate) fn valid_bodies() -> BTreeMap<(&'static str, &'static str), Value> {
     ])
 }
 
+fn relation_request() -> Value {
+    json!({ "agent_id": "agt_01920000000070008000000000000000", "granted_scopes": [] })
+}
+
 /// Returns every operation of the OpenAPI document, which the router generates.
 pub(crate) async fn operations(server: &TestServer) -> Vec<(String, String)> {
     operations_in(&server.get("/openapi.json").await.body)
@@ -240,7 +271,7 @@ pub(crate) async fn send(
 }
 
 /// The path parameters, in the order of the lists below.
-pub(crate) const PARAMETERS: [&str; 19] = [
+pub(crate) const PARAMETERS: [&str; 20] = [
     "{tenant}",
     "{key}",
     "{principal}",
@@ -260,10 +291,11 @@ pub(crate) const PARAMETERS: [&str; 19] = [
     "{agent}",
     "{automation}",
     "{attachment}",
+    "{relation}",
 ];
 
 /// Well-formed ids that do not exist.
-pub(crate) const MISSING_IDS: [&str; 19] = [
+pub(crate) const MISSING_IDS: [&str; 20] = [
     "ten_01920000000070008000000000000000",
     "key_01920000000070008000000000000000",
     "prn_01920000000070008000000000000000",
@@ -283,9 +315,10 @@ pub(crate) const MISSING_IDS: [&str; 19] = [
     "agt_01920000000070008000000000000000",
     "aut_01920000000070008000000000000000",
     "att_01920000000070008000000000000000",
+    "rel_01920000000070008000000000000000",
 ];
 
-pub(crate) fn fill(template: &str, values: [&str; 19]) -> String {
+pub(crate) fn fill(template: &str, values: [&str; 20]) -> String {
     let mut template = template.replace("{seq}", "1").replace("{number}", "0").replace("{version}", "1");
     // The tenant and the agent of a thread are query parameters.
     if template.contains("/copilotkit/") {

@@ -55,8 +55,8 @@ impl QuestionFixture {
     }
 
     /// Waits until nothing is left to be sent.
-    pub(crate) async fn wait_for_empty_outbox(&self) {
-        self.wait_for_rows("SELECT count(*) FROM outbox WHERE dead_at IS NULL", 0).await;
+    pub(crate) async fn wait_for_empty_queue(&self) {
+        self.wait_for_rows("SELECT count(*) FROM webhook_events WHERE state = 'waiting'", 0).await;
     }
 
     async fn wait_for_rows(&self, query: &str, count: i64) {
@@ -80,21 +80,38 @@ impl QuestionFixture {
 
     /// Holds each event whose attempt fails: its next attempt is in an hour, until `release_held_events` is called.
     pub(crate) async fn hold_next_attempt(&self) {
-        let trigger = "CREATE FUNCTION hold_next_attempt() RETURNS trigger LANGUAGE plpgsql AS \
-                       $$ BEGIN NEW.next_attempt_at = now() + interval '1 hour'; RETURN NEW; END $$; \
-                       CREATE TRIGGER hold_next_attempt BEFORE UPDATE ON outbox FOR EACH ROW \
-                       WHEN (OLD.claim IS NOT NULL AND NEW.claim IS NULL) EXECUTE FUNCTION hold_next_attempt()";
-        self.cluster.db.sql().await.execute(trigger).await;
+        hold_next_attempt(&self.cluster.db).await;
     }
 
     /// Waits until an event is held after its failed attempt.
     pub(crate) async fn wait_for_failed_attempt(&self) {
-        self.wait_for_rows("SELECT count(*) FROM outbox WHERE claim IS NULL AND attempts > 0", 1).await;
+        self.wait_for_rows(HELD_LANES, 1).await;
     }
 
     /// Lets the next attempt of the held events begin, as if this many had been made.
     pub(crate) async fn release_held_events(&self, attempts: u32) {
-        let release = format!("UPDATE outbox SET attempts = {attempts}, next_attempt_at = now()");
-        self.cluster.db.sql().await.execute(release).await;
+        let made = format!("UPDATE webhook_events SET attempts = {attempts} WHERE state = 'waiting'");
+        let mut sql = self.cluster.db.sql().await;
+        sql.execute(made.as_str()).await;
+        sql.execute("UPDATE webhook_lanes SET next_attempt_at = now()").await;
     }
+}
+
+/// Lanes whose next attempt is held.
+pub(crate) const HELD_LANES: &str = "SELECT count(*) FROM webhook_lanes WHERE claim IS NULL AND next_attempt_at > now() + interval '1 minute'";
+
+/// Holds each event whose attempt fails, and the next one of its lane: for an hour.
+pub(crate) async fn hold_next_attempt(db: &TestDb) {
+    let trigger = "CREATE FUNCTION hold_next_attempt() RETURNS trigger LANGUAGE plpgsql AS \
+                   $$ BEGIN NEW.next_attempt_at = now() + interval '1 hour'; RETURN NEW; END $$; \
+                   CREATE TRIGGER hold_next_attempt BEFORE UPDATE ON webhook_lanes FOR EACH ROW \
+                   WHEN (OLD.claim IS NOT NULL AND NEW.claim IS NULL) EXECUTE FUNCTION hold_next_attempt()";
+    db.sql().await.execute(trigger).await;
+}
+
+/// Lets the held events be sent, and holds no more.
+pub(crate) async fn release_held_lanes(db: &TestDb) {
+    let mut sql = db.sql().await;
+    sql.execute("DROP TRIGGER hold_next_attempt ON webhook_lanes").await;
+    sql.execute("UPDATE webhook_lanes SET next_attempt_at = now() WHERE claim IS NULL").await;
 }

@@ -15,7 +15,7 @@ use guildhall_domain::ids::{AgentId, PrincipalId};
 use guildhall_domain::messages::WorkSenders;
 use guildhall_identity::pki::{Curve, EcKey};
 use guildhall_store::agent_inboxes::{self, NewAgentInbox};
-use guildhall_store::{Tx, agents};
+use guildhall_store::{Tx, agent_aids, agents};
 use serde_json::json;
 
 pub use guildhall_store::agent_inboxes::AgentInbox;
@@ -113,6 +113,11 @@ impl AgentInboxes {
         let sealed = self.deps.payload_sealer.seal_agent_key(agent.id.as_uuid(), &key);
         let sealed = sealed.map_err(|_| FrontError::AgentKey)?;
         let mut tx = self.deps.store.begin().await?;
+        // An agent has one AID: nobody sets that of an agent with its own key meanwhile.
+        agents::lock_tenant(&mut tx, agent.tenant).await?;
+        if agent_aids::find_own(&mut tx, agent.id).await?.is_some() {
+            return Err(FrontError::OwnAid.into());
+        }
         let aid = aids.insert_hosted(&mut tx, name, agent.id, &key, actor).await?;
         let new = NewAgentInbox { agent: agent.id, aid: &aid, senders: request.senders, sealed_key: &sealed };
         if !agent_inboxes::insert(&mut tx, &new).await? {

@@ -20,6 +20,11 @@ impl RateError {
     pub(crate) fn failure(&self) -> Failure {
         match self {
             Self::Limited { tier: Tier::TenantEvents, rate, status } => tenant_events_failure(*rate, status),
+            Self::Limited { tier: Tier::ToolCall, rate, status } => Failure::new(
+                FailureKind::RateLimited,
+                format!("too many calls of tools: an agent may send {rate}; wait for the next window"),
+            )
+            .with_retry_after(status.resets_in),
             Self::Limited { tier, rate, status } => Failure::new(
                 FailureKind::RateLimited,
                 format!("too many requests of the tier {tier}: {rate} are allowed; wait for the next window"),

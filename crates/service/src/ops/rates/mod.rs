@@ -44,6 +44,7 @@ impl RatePolicy {
             Tier::Read => self.read,
             Tier::Prompt => self.prompt,
             Tier::TenantEvents => self.tenant_events.map(ByteRate::in_permits),
+            Tier::ToolCall => Some(Rate::TOOL_CALLS),
         }
     }
 

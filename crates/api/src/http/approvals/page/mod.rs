@@ -32,6 +32,7 @@ use crate::edge::client_address::DirectConnection;
 use crate::edge::error::ApiError;
 use crate::edge::html::{Html, HtmlPage, Language, STYLE};
 use crate::edge::input::PathIds;
+use crate::edge::page_target::PageTarget;
 use crate::http::access::sign_in_form::sign_in_page;
 use crate::http::error_page::{add_account_link, error_page, with_error};
 
@@ -77,7 +78,7 @@ pub(crate) async fn show(
             };
             page(&view).into_response(StatusCode::OK)
         }
-        Err(error) => error_page(language, error.into(), Some(id)),
+        Err(error) => error_page(language, error.into(), Some(PageTarget::Question(id))),
     }
 }
 
@@ -99,12 +100,12 @@ pub(crate) async fn answer(
     };
     let mut answer = match parse_answer(&sent.form, peer) {
         Ok(answer) => answer,
-        Err(error) => return error_page(language, error, Some(id)),
+        Err(error) => return error_page(language, error, Some(PageTarget::Question(id))),
     };
     match read_content(&app, id, peer, &sent).await {
         Ok(content) => answer.content = content,
         Err(ServiceError::Approval(error)) => return refused(&app, language, id, peer, &sent, error).await,
-        Err(error) => return error_page(language, error.into(), Some(id)),
+        Err(error) => return error_page(language, error.into(), Some(PageTarget::Question(id))),
     }
     match app.approvals.votes.vote(&sent.caller, id, &answer).await {
         Ok(_) => back_to_page(id),
@@ -112,7 +113,7 @@ pub(crate) async fn answer(
             back_to_page(id)
         }
         Err(ServiceError::Approval(error)) => refused(&app, language, id, peer, &sent, error).await,
-        Err(error) => error_page(language, error.into(), Some(id)),
+        Err(error) => error_page(language, error.into(), Some(PageTarget::Question(id))),
     }
 }
 
@@ -134,8 +135,8 @@ async fn read_content(
 
 fn rejected(app: &App, language: Language, id: ApprovalId, rejection: PageRejection) -> Response {
     match rejection {
-        PageRejection::SignInNeeded => sign_in_page(app, language, id),
-        PageRejection::Failed(error) => error_page(language, error, Some(id)),
+        PageRejection::SignInNeeded => sign_in_page(app, language, PageTarget::Question(id)),
+        PageRejection::Failed(error) => error_page(language, error, Some(PageTarget::Question(id))),
     }
 }
 
@@ -155,7 +156,7 @@ async fn refused(
     let form = details.as_ref().ok().and_then(|details| details.approval.question.form().ok().flatten());
     let notice = text::refusal(language, &error, form.as_ref());
     let error = ApiError::from(ServiceError::from(error));
-    let Ok(details) = details else { return error_page(language, error, Some(id)) };
+    let Ok(details) = details else { return error_page(language, error, Some(PageTarget::Question(id))) };
     let view = PageView {
         language,
         details: &details,
@@ -228,7 +229,7 @@ fn page(view: &PageView<'_>) -> HtmlPage {
     body.text(view.language.pick("Signed in as ", "已登录："));
     question::add_person(&mut body, view, view.reader);
     body.markup("</p>\n");
-    add_account_link(&mut body, view.language, view.details.approval.id);
+    add_account_link(&mut body, view.language, PageTarget::Question(view.details.approval.id));
     body.markup("</footer>");
     HtmlPage { language: view.language, title, body, style: Some(STYLE), cli_port: None }
 }

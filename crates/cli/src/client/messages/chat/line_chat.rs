@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use super::super::command_error;
 use super::conversation::{ChatEvent, Conversation, Outbox, SendOutcome};
 use super::history::ChatEntry;
-use super::input_lines::InputLines;
 use super::local_time::LocalTime;
 use super::{ChatArgs, ChatParts};
 use crate::client::aid_socket::OpenDevice;
+use crate::client::input_lines::InputLines;
 use crate::output::{print_json, print_line, sanitize_line};
 
 pub(super) struct LineChat {

@@ -3,7 +3,6 @@
 mod chat_line;
 mod conversation;
 pub(super) mod history;
-mod input_lines;
 mod keyboard;
 mod line_chat;
 mod line_editor;

@@ -1,0 +1,1 @@
+DELETE FROM agent_aids WHERE agent = $1 RETURNING aid

@@ -1,0 +1,1 @@
+SELECT aid FROM agent_aids WHERE agent = $1

@@ -1,0 +1,31 @@
+-- Locks a webhook that has not read its inbox to the end, until the end of the transaction. Those that another worker has locked are
+-- skipped, and those of $1. The inbox must still be that of the agent: one with a key of its own speaks as long as the owner of the AID
+-- is a member of its tenant.
+SELECT
+    followed.webhook,
+    followed.agent,
+    followed.inbox AS "inbox!",
+    followed.read_to,
+    head.last_seq,
+    webhooks.events
+FROM agent_webhooks AS followed
+INNER JOIN inboxes AS head ON head.id = followed.inbox
+INNER JOIN webhooks ON webhooks.id = followed.webhook
+WHERE head.last_seq > followed.read_to
+    AND followed.webhook <> ALL($1)
+    AND (
+        EXISTS (
+            SELECT FROM agent_inboxes AS hosted
+            WHERE hosted.agent = followed.agent AND hosted.inbox = followed.inbox
+        )
+        OR EXISTS (
+            SELECT FROM agent_aids AS named
+            INNER JOIN agents ON agents.id = named.agent
+            INNER JOIN aids ON aids.aid = named.aid
+            INNER JOIN memberships ON memberships.tenant = agents.tenant AND memberships.principal = aids.principal
+            WHERE named.agent = followed.agent AND named.aid = head.aid
+        )
+    )
+ORDER BY followed.webhook
+LIMIT 1
+FOR UPDATE OF followed SKIP LOCKED

@@ -1,0 +1,1 @@
+SELECT principal, revision FROM relation_heads WHERE principal = ANY($1)

@@ -1,0 +1,1 @@
+DELETE FROM relation_notices WHERE relation = $1

@@ -1,0 +1,1 @@
+DELETE FROM webhook_lanes WHERE webhook = $1

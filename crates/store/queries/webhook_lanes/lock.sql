@@ -1,0 +1,1 @@
+SELECT webhook FROM webhook_lanes WHERE webhook = $1 AND lane = $2 AND claim = $3 FOR UPDATE

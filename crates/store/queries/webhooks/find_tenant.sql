@@ -1,0 +1,1 @@
+SELECT webhooks.tenant FROM webhooks WHERE webhooks.id = $1
