@@ -40,8 +40,12 @@ class AunCoreClient(Client):
     async def log_in(self) -> dict[str, Any]:
         await self.client.close()
         self._open()
+        self._forget_tokens()
         self._tokens = await self.client.auth.authenticate({"aid": self.aid})
         return self._tokens
+
+    def _forget_tokens(self) -> None:
+        """aun-core logs in each time."""
 
     async def connect(self) -> None:
         # Unlike the token, the session is not kept after a disconnect.
@@ -128,6 +132,14 @@ class Fastaun02Client(AunCoreClient):
     # It uploads keys for both.
     OPENS = frozenset({Sealing.V1, Sealing.V2})
     SEALS_WITHOUT_PREKEY = False
+
+    def _forget_tokens(self) -> None:
+        # Else the client takes those of its last login, which a new key has ended.
+        def without_tokens(state: dict[str, Any]) -> dict[str, Any]:
+            return {name: value for name, value in state.items() if "token" not in name}
+
+        store, client = self._auth._keystore, self.client
+        store.update_instance_state(self.aid, client._device_id, client._slot_id, without_tokens)
 
     async def catch_up(self) -> None:
         # It pulls one page after a connection, and the next one when the next message is pushed.

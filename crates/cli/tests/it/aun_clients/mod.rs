@@ -32,7 +32,7 @@ async fn fastaun_passes_all_checks_on_two_replicas() {
     pass_all_checks(AunClient::Fastaun).await;
 }
 
-#[ignore = "messages on a second device do not arrive by push: run it by hand until they do"]
+// covers: A1, A11, A27
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn older_fastaun_passes_all_checks_on_two_replicas() {
     pass_all_checks(AunClient::Fastaun02).await;
