@@ -115,6 +115,12 @@ pub async fn begin_run(tx: &mut Tx, session: SessionId, run: RunId) -> Result<Op
     Ok(row.map(|row| row.runs))
 }
 
+/// Returns whether the storage of a session was evicted, in a transaction.
+pub async fn is_evicted(tx: &mut Tx, session: SessionId) -> Result<bool, StoreError> {
+    let found = sqlx::query_file_scalar!("queries/sessions/is_evicted.sql", session.as_uuid());
+    Ok(found.fetch_optional(tx.connection()).await?.unwrap_or_default())
+}
+
 pub async fn find(store: &Store, id: SessionId, reader: Reader<'_>) -> Result<Option<Session>, StoreError> {
     let row = sqlx::query_file_as!(
         Row,

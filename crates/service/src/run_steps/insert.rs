@@ -61,7 +61,8 @@ pub(crate) async fn insert_first_run(
 /// Inserts a run into an existing session. Of two at once a unique index lets one through.
 pub(crate) async fn insert_run(tx: &mut Tx, record: RunRecord<'_>) -> Result<RunInsertion, ServiceError> {
     let Some(ordinal) = sessions::begin_run(tx, record.session, record.id).await? else {
-        return Ok(RunInsertion::StorageEvicted);
+        let is_evicted = sessions::is_evicted(tx, record.session).await?;
+        return Ok(if is_evicted { RunInsertion::StorageEvicted } else { RunInsertion::SessionBusy });
     };
     match insert_row(tx, record, ordinal).await {
         Ok(()) => Ok(RunInsertion::Inserted),

@@ -14,6 +14,7 @@ mod rate_windows;
 mod replicas;
 mod schema_state;
 mod session_list;
+mod session_runs;
 mod silent_connections;
 mod stopped_writer;
 
