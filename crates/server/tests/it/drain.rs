@@ -54,13 +54,15 @@ async fn shutdown_reports_a_request_that_exceeds_the_drain_timeout() {
     let db = TestDb::new().await;
     let server = Setup::new(&db).with("http.drain_timeout", "200ms").start().await;
     let mut lock = db.sql().await;
-    lock.execute("BEGIN; LOCK TABLE replicas IN ACCESS EXCLUSIVE MODE").await;
-    let (url, client) = (server.url("/health"), server.client.clone());
-    let accepted = async { client.get(url).send().await };
+    // No background task reads passwords.
+    lock.execute("BEGIN; LOCK TABLE passwords IN ACCESS EXCLUSIVE MODE").await;
+    let (url, client) = (server.url("/api/v1/auth/login"), server.client.clone());
+    let sign_in = serde_json::json!({ "name": "ada", "password": "x" });
+    let accepted = async { client.post(url).json(&sign_in).send().await };
     let mut waiting = db.sql().await;
     let shutdown = async {
         // The request waits for the lock.
-        let blocked = "SELECT count(*) FROM pg_locks WHERE relation = 'replicas'::regclass AND NOT granted";
+        let blocked = "SELECT count(*) FROM pg_locks WHERE relation = 'passwords'::regclass AND NOT granted";
         while waiting.number(blocked).await == 0 {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
