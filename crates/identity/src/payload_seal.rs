@@ -95,7 +95,7 @@ impl PayloadSealer {
     }
 
     /// Decrypts the question of an approval.
-    pub fn open_question(&self, approval: Uuid, sealed: &[u8]) -> Result<Vec<u8>, SealError> {
+    pub fn decrypt_question(&self, approval: Uuid, sealed: &[u8]) -> Result<Vec<u8>, SealError> {
         open(&self.questions, approval.as_bytes(), sealed).map(|question| question.expose_secret().to_vec())
     }
 
@@ -219,7 +219,7 @@ mod tests {
         assert_eq!(signature(sealer('a'), webhook), Ok(secret.sign("content")));
         assert_eq!(signature(sealer('a'), other), Err(SealError::Open));
         assert_eq!(signature(sealer('b'), webhook), Err(SealError::Open));
-        assert_eq!(sealer('a').open_question(webhook, &sealed), Err(SealError::Open));
+        assert_eq!(sealer('a').decrypt_question(webhook, &sealed), Err(SealError::Open));
     }
 
     #[test]
@@ -232,7 +232,7 @@ mod tests {
         assert_eq!(opened(sealer('a'), approval), Ok(PAYLOAD.to_owned()));
         assert_eq!(opened(sealer('a'), other), Err(SealError::Open));
         assert_eq!(opened(sealer('b'), approval), Err(SealError::Open));
-        assert_eq!(sealer('a').open_question(approval, &sealed), Err(SealError::Open));
+        assert_eq!(sealer('a').decrypt_question(approval, &sealed), Err(SealError::Open));
         let digest = sealer('a').answer_digest(approval, PAYLOAD);
         assert_eq!(digest, sealer('a').answer_digest(approval, PAYLOAD));
         for different in [

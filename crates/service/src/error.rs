@@ -126,6 +126,7 @@ from_group_errors! {
         guildhall_domain::agents::automation::AutomationConflict, guildhall_domain::agents::automation::InvalidAutomation;
     Front: crate::front::object_storage::ObjectStorageError, guildhall_domain::front::attachment::InvalidImage,
         guildhall_domain::front::attachment::UnreferencedQuotaExceeded;
+    Identity: crate::identity::error::AidLoginError;
     Relation: guildhall_domain::relations::GrantError;
     Run: guildhall_domain::runs::policy::PolicyViolation, guildhall_domain::runs::command::CommandError;
     Runner: guildhall_domain::runs::lease::ClaimError, guildhall_domain::runners::job::JobError,

@@ -1,18 +1,11 @@
 //! AIDs of agents: of those that run elsewhere, and of those that the server answers for.
 
+use guildhall_domain::agents::aid::AgentAid;
 use guildhall_domain::identity::Aid;
 use guildhall_domain::ids::{AgentId, PrincipalId, TenantId};
 
 use crate::agent_inboxes::parse_aid;
 use crate::{Store, StoreError, Tx};
-
-/// The AID of an agent.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AgentAid {
-    pub aid: Aid,
-    /// Whether the server holds its key and answers for it.
-    pub is_hosted: bool,
-}
 
 /// Returns the agent that speaks with an AID. An agent with a key of its own does so as long as the owner of the AID is a
 /// member of the agent's tenant.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use guildhall_domain::agents::inbox::AgentInbox;
 use guildhall_domain::identity::{Aid, ClientSlot, InvalidAid};
 use guildhall_domain::ids::{AgentId, TenantId};
 use guildhall_domain::messages::{InboxId, InboxSeq, WorkSenders};
@@ -10,13 +11,6 @@ use jiff_sqlx::ToSqlx;
 
 use crate::inboxes::seq;
 use crate::{Store, StoreError, Tx};
-
-/// The inbox of an agent.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AgentInbox {
-    pub aid: Aid,
-    pub senders: WorkSenders,
-}
 
 /// An agent with its key, as the server answers for it.
 #[derive(Debug, Clone)]

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use guildhall_domain::agents::manifest::version::ManifestPin;
 use guildhall_domain::ids::{AgentId, PrincipalId, RelationId};
-use guildhall_domain::relations::{Relation, RelationChangeKind};
+use guildhall_domain::relations::{Relation, RelationChangeKind, RelationPage};
 use jiff_sqlx::Timestamp;
 use sqlx::PgConnection;
 use uuid::Uuid;
@@ -90,14 +90,6 @@ pub async fn load(
         .fetch_optional(tx.connection())
         .await?;
     row.map(Row::into_relation).transpose()
-}
-
-/// A page of the relations of a user.
-#[derive(Debug, Clone, Copy)]
-pub struct RelationPage {
-    pub with_ended: bool,
-    pub after: Option<RelationId>,
-    pub limit: u32,
 }
 
 /// Lists relations of a user by id, which is the order of their creation.

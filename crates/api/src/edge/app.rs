@@ -16,8 +16,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::access_rules::AccessRules;
 use super::denials::DenialLog;
-use super::long_poll::WaitingRequests;
 use super::stream::Streams;
+use super::waiting_requests::WaitingRequests;
 use crate::rpc::Sockets;
 
 /// The application state. Cloned several times per request, hence behind one pointer.

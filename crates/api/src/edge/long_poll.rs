@@ -10,9 +10,10 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use guildhall_domain::FailureKind;
 use metrics::gauge;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
+use super::waiting_requests::WaitingRequests;
 use crate::App;
 use crate::edge::error::ApiError;
 
@@ -58,17 +59,6 @@ impl RequestDeadline {
     }
 }
 
-/// The waiting requests of this replica.
-#[derive(Debug, Clone)]
-pub struct WaitingRequests(Arc<Semaphore>);
-
-impl WaitingRequests {
-    #[must_use]
-    pub fn new(max: usize) -> Self {
-        Self(Arc::new(Semaphore::new(max)))
-    }
-}
-
 /// A request that may wait.
 #[derive(Debug, Default)]
 pub(crate) struct LongPoll {
@@ -94,7 +84,7 @@ impl LongPoll {
         if wait.is_zero() {
             return Ok(WaitPermit { wait, permit: None });
         }
-        let Ok(permit) = Arc::clone(&waiting.0).try_acquire_owned() else {
+        let Some(permit) = waiting.try_acquire() else {
             let message = "too many waiting requests on this replica; try again in a moment";
             return Err(ApiError::new(FailureKind::Overloaded, message));
         };
@@ -127,6 +117,8 @@ impl FromRequestParts<App> for LongPoll {
 
 #[cfg(test)]
 mod tests {
+    use tokio::sync::Semaphore;
+
     use super::*;
 
     #[tokio::test]
@@ -143,6 +135,7 @@ mod tests {
         drop(first);
         assert!(LongPoll::default().wait(&waiting, Duration::from_secs(1)).is_ok(), "free again");
     }
+
     #[tokio::test]
     async fn time_that_a_request_waits_does_not_count_against_its_limit() {
         let (began, limit, wait) = (Instant::now(), Duration::from_millis(10), Duration::from_millis(100));

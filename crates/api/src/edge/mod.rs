@@ -24,4 +24,6 @@ pub(crate) mod read_limit;
 pub(crate) mod relation_events;
 pub(crate) mod serve;
 pub(crate) mod stream;
+pub(crate) mod stream_request;
 pub(crate) mod tls;
+pub(crate) mod waiting_requests;

@@ -1,8 +1,10 @@
 //! Agents: principals that a tenant owns, with the settings that their conversations start with.
 
+pub mod aid;
 pub mod automation;
 pub mod diff;
 pub mod end_users;
+pub mod inbox;
 pub mod instructions;
 pub mod manifest;
 pub mod pipeline;

@@ -4,6 +4,7 @@
 //! - [`form`]: questions that are answered with values, and the check of those.
 //! - [`link`]: links that a person is asked to open.
 //! - [`approval`]: a question with its state, as readers see it.
+//! - [`filter`]: which of them a list shows.
 //! - [`answerability`]: whether a person can answer it now.
 //! - [`policy`]: the rules of a tenant.
 //! - [`voter`]: who may answer, and who may withdraw.
@@ -21,6 +22,7 @@ pub mod digest;
 mod field_check;
 pub mod field_problem;
 mod field_schema;
+pub mod filter;
 pub mod form;
 pub mod form_field;
 #[cfg(test)]

@@ -4,6 +4,7 @@ mod change;
 mod gap;
 mod grant;
 mod notice;
+mod page;
 #[cfg(test)]
 mod tests;
 
@@ -16,6 +17,7 @@ pub use change::{RelationChange, RelationChangeKind};
 pub use gap::{ConsentGap, ToolState};
 pub use grant::{Consent, GrantError, ShownManifest};
 pub use notice::{NoticeKind, RelationNotice, notice_of, reauth_scopes};
+pub use page::RelationPage;
 
 use crate::agents::manifest::version::ManifestPin;
 use crate::identity::Aid;

@@ -1,20 +1,20 @@
 //! The handle of a socket client.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use guildhall_protocol::rpc::RpcMethod;
 use guildhall_protocol::rpc::auth::ConnectResult;
 use guildhall_runtime::Tasks;
 use serde_json::Value;
 use tokio::sync::{mpsc, watch};
-use tokio_util::sync::CancellationToken;
 
 use super::SocketError;
-use super::calls::{self, Call, MAX_QUEUED};
+use super::calls::{self, MAX_QUEUED};
 use super::driver::Driver;
-use super::events::{EventBus, SocketEvents};
+use super::event_stream::SocketEvents;
+use super::events::EventBus;
 use super::options::SocketOptions;
+use super::shared::SharedClient;
 use super::state::SocketState;
 
 /// A client of the socket. Cheap to clone: clones share one connection, which closes with the last of them.
@@ -22,22 +22,7 @@ use super::state::SocketState;
 /// It connects again by itself. A call that was sent on a connection that is lost fails with [`SocketError::Lost`] and is not
 /// repeated; one that was not sent yet waits for the next connection.
 #[derive(Debug, Clone)]
-pub struct SocketClient(Arc<Shared>);
-
-#[derive(Debug)]
-struct Shared {
-    calls: mpsc::Sender<Call>,
-    events: Arc<EventBus>,
-    state: watch::Receiver<SocketState>,
-    call_timeout: Duration,
-    stop: CancellationToken,
-}
-
-impl Drop for Shared {
-    fn drop(&mut self) {
-        self.stop.cancel();
-    }
-}
+pub struct SocketClient(Arc<SharedClient>);
 
 impl SocketClient {
     /// Starts a client that connects in the background, and tries until it succeeds or is refused. The task ends with `tasks`.
@@ -51,7 +36,7 @@ impl SocketClient {
             Driver { options, calls, events: Arc::clone(&events), state: state_sender, stop: stop.clone() };
         // On the heap: it holds the state of a login and of a connection.
         tasks.spawn_isolated("socket client", Box::pin(driver.run()));
-        Self(Arc::new(Shared { calls: sender, events, state, call_timeout, stop }))
+        Self(Arc::new(SharedClient { calls: sender, events, state, call_timeout, stop }))
     }
 
     /// Starts a client and waits for the first connection. Fails where the first attempt fails.
@@ -100,7 +85,7 @@ impl SocketClient {
     /// Subscribes to events. The queue is bounded: a consumer that does not read is told that it missed some.
     #[must_use]
     pub fn events(&self) -> SocketEvents {
-        SocketEvents::new(self.0.events.subscribe(), self.clone())
+        SocketEvents::new(self.0.events.subscribe(), Arc::clone(&self.0))
     }
 
     /// Closes the connection, for all clones, and waits until the server has been told.

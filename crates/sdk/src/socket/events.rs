@@ -1,16 +1,14 @@
 //! What a socket client tells its consumers: bounded queues, one for each.
 
 use std::collections::VecDeque;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll};
 
-use futures::Stream;
 use futures::task::AtomicWaker;
 use guildhall_protocol::rpc::auth::ConnectResult;
 use serde_json::Value;
 
-use super::{SocketClient, SocketError};
+use super::SocketError;
 
 /// Notifications that wait for one consumer. One that reads later than that pulls instead.
 const MAX_EVENTS: usize = 256;
@@ -39,32 +37,6 @@ pub enum SocketEvent {
 pub struct ServerNotification {
     pub method: String,
     pub params: Value,
-}
-
-/// The events of one consumer. Keeps the connection open.
-#[derive(Debug)]
-pub struct SocketEvents {
-    queue: Arc<EventQueue>,
-    _client: SocketClient,
-}
-
-impl SocketEvents {
-    pub(super) fn new(queue: Arc<EventQueue>, client: SocketClient) -> Self {
-        Self { queue, _client: client }
-    }
-
-    /// Waits for the next event; none after the end. Dropping the future loses nothing.
-    pub async fn next(&mut self) -> Option<SocketEvent> {
-        std::future::poll_fn(|cx| self.queue.poll_next(cx)).await
-    }
-}
-
-impl Stream for SocketEvents {
-    type Item = SocketEvent;
-
-    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<SocketEvent>> {
-        self.queue.poll_next(cx)
-    }
 }
 
 /// The consumers of a client.
@@ -143,7 +115,7 @@ impl EventQueue {
         self.waker.wake();
     }
 
-    fn poll_next(&self, cx: &mut Context<'_>) -> Poll<Option<SocketEvent>> {
+    pub(super) fn poll_next(&self, cx: &mut Context<'_>) -> Poll<Option<SocketEvent>> {
         // Before the queue is read: an event that comes in between wakes.
         self.waker.register(cx.waker());
         let mut waiting = lock(&self.waiting);

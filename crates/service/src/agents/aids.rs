@@ -2,12 +2,11 @@
 
 use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::role::rights::{AgentsManage, AgentsRead};
+use guildhall_domain::agents::aid::AgentAid;
 use guildhall_domain::identity::Aid;
 use guildhall_domain::ids::AgentId;
 use guildhall_store::{Store, agent_aids as rows, agent_webhooks, agents};
 use serde_json::json;
-
-pub use guildhall_store::agent_aids::AgentAid;
 
 use super::error::AgentError;
 use crate::ServiceError;

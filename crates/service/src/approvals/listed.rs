@@ -6,11 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::role::rights::RunsRead;
 use guildhall_domain::approvals::approval::Approval;
+use guildhall_domain::approvals::filter::ApprovalFilter;
 use guildhall_domain::approvals::policy::{ApprovalPolicy, Mediation};
 use guildhall_domain::approvals::state::ApprovalStatus;
 use guildhall_domain::approvals::voter::ClientConnection;
 use guildhall_domain::ids::{ApprovalId, CommandId};
-use guildhall_store::approvals::{self as rows, ApprovalFilter, TurnOrigin};
+use guildhall_store::approvals::{self as rows, TurnOrigin};
 use guildhall_store::{approval_policies, approval_votes, external_subjects};
 
 use super::Approvals;

@@ -22,7 +22,6 @@ use guildhall_domain::approvals::approval::Approval;
 use guildhall_domain::approvals::question::Question;
 use guildhall_domain::ids::{ApprovalId, TenantId};
 use guildhall_store::approvals::{self as rows, StoredApproval};
-pub use guildhall_store::approvals::{ApprovalFilter, ApprovalScope};
 
 use self::error::ApprovalError;
 use crate::ServiceError;
@@ -77,7 +76,7 @@ impl Approvals {
 
     /// Decrypts the question of a stored approval.
     fn open_question(&self, stored: StoredApproval) -> Result<Approval, ServiceError> {
-        let opened = self.deps.payload_sealer.open_question(stored.id.as_uuid(), &stored.sealed_question);
+        let opened = self.deps.payload_sealer.decrypt_question(stored.id.as_uuid(), &stored.sealed_question);
         let question: Question = serde_json::from_slice(&opened.map_err(ApprovalError::Seal)?)
             .map_err(|_| ApprovalError::UnreadableQuestion)?;
         Ok(Approval {

@@ -24,7 +24,7 @@ use super::{Approvals, content, delivery, repeated, rules, votes};
 use crate::ServiceError;
 use crate::access::audit::{self, AuditEvent, AuditLog};
 use crate::run_steps::LockedRun;
-use crate::run_steps::approval_notices::{self, Audience, NoticeSubject};
+use crate::run_steps::approval_notices::{Audience, NoticeSubject};
 use crate::runs::error::RunError;
 
 /// Size of a question, as JSON. It is shown whole, so a larger one cannot be asked.
@@ -122,7 +122,7 @@ impl Questions {
             locked.set_approval_state(id, *command, &state).await?;
         } else {
             let subject = NoticeSubject { id, action: &question.action, expires_at: new.expires_at };
-            approval_notices::requested(&mut locked, deps, subject, Audience::Approvers).await?;
+            locked.approval_notices(deps).requested(subject, Audience::Approvers).await?;
         }
         locked.commit(deps).await?;
         votes::count_question(question, &state);

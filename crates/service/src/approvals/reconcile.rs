@@ -18,7 +18,7 @@ use super::{Approvals, notice_subject, parked, votes};
 use crate::ServiceError;
 use crate::deps::Deps;
 use crate::run_steps::LockedRun;
-use crate::run_steps::approval_notices::{self, Audience, NoticeSubject};
+use crate::run_steps::approval_notices::{Audience, NoticeSubject};
 
 /// Questions denied in one round; the next takes the rest.
 const BATCH_SIZE: u32 = 200;
@@ -52,7 +52,7 @@ impl ExpireApprovals {
             let payload = json!({ "approvalId": id.to_string(), "status": "pending", "reason": "escalated" });
             locked.append_approval_event(event::APPROVAL_STATUS, approval.command, payload);
             let subject = NoticeSubject { expires_at, ..notice_subject(&approval) };
-            approval_notices::requested(&mut locked, deps, subject, Audience::Owners).await?;
+            locked.approval_notices(deps).requested(subject, Audience::Owners).await?;
             locked.commit(deps).await?;
             return Ok(());
         }
@@ -60,7 +60,7 @@ impl ExpireApprovals {
         let decision =
             Decision::new(denial, DecidedBy::Expiry, locked.run.now).map_err(ApprovalError::from)?;
         parked::decide(&self.0, &mut locked, None, &approval, decision.clone()).await?;
-        approval_notices::decided(&mut locked, deps, notice_subject(&approval), &decision).await?;
+        locked.approval_notices(deps).decided(notice_subject(&approval), &decision).await?;
         if policy.on_expiry == ExpiryEffect::Interrupt {
             interrupt(&mut locked, approval.command).await?;
         }

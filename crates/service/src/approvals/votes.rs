@@ -23,7 +23,7 @@ use super::voters::{self, VoterRules};
 use super::{Approvals, content, notice_subject, parked, rules};
 use crate::ServiceError;
 use crate::access::audit::{self, AuditEvent};
-use crate::run_steps::{LockedRun, approval_notices};
+use crate::run_steps::LockedRun;
 
 /// An answer to a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,7 +102,7 @@ impl Votes {
         });
         let event = AuditEvent::by_member(caller, "approval.decided", id.to_string(), detail);
         audit::record(&mut locked.tx, &event).await?;
-        approval_notices::decided(&mut locked, deps, notice_subject(&approval), &decision).await?;
+        locked.approval_notices(deps).decided(notice_subject(&approval), &decision).await?;
         let waited = locked.run.now.duration_since(approval.created_at);
         let waiting = locked.run.lease.is_none().then(|| locked.run.clone());
         locked.commit(deps).await?;

@@ -71,12 +71,6 @@ pub enum AidLoginError {
     ClientNonce,
 }
 
-impl From<AidLoginError> for crate::ServiceError {
-    fn from(error: AidLoginError) -> Self {
-        IdentityError::from(error).into()
-    }
-}
-
 impl IdentityError {
     /// Returns what a caller may know.
     pub(crate) fn failure(&self) -> Failure {

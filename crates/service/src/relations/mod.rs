@@ -14,12 +14,11 @@ use guildhall_domain::agents::manifest::Manifest;
 use guildhall_domain::agents::manifest::version::ManifestPin;
 use guildhall_domain::ids::{AgentId, PrincipalId, RelationId, TenantId};
 use guildhall_domain::relations::{
-    Consent, GrantError, KnownAgent, MAX_RELATIONS, Relation, RelationChange, RelationNotice, RelationState,
-    VisibleAgent,
+    Consent, GrantError, KnownAgent, MAX_RELATIONS, Relation, RelationChange, RelationNotice, RelationPage,
+    RelationState, VisibleAgent,
 };
 use guildhall_runtime::Tasks;
 use guildhall_store::relations as rows;
-pub use guildhall_store::relations::RelationPage;
 use guildhall_store::{
     Store, Tx, agent_manifests, relation_changes, relation_heads, relation_notices, visible_agents,
 };

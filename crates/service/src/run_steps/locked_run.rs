@@ -21,7 +21,7 @@ use guildhall_store::sessions::{self, ActiveWork};
 use guildhall_store::{Store, Tx, leases, runs};
 use serde_json::{Value, json};
 
-use super::approval_notices;
+use super::approval_notices::ApprovalNotices;
 use super::metrics::EndedCommand;
 use crate::ServiceError;
 use crate::deps::Deps;
@@ -312,6 +312,11 @@ impl LockedRun {
         }
     }
 
+    /// Returns what tells the webhooks of the tenant about the questions of the run.
+    pub(crate) fn approval_notices<'a>(&'a mut self, deps: &'a Deps) -> ApprovalNotices<'a> {
+        ApprovalNotices { tx: &mut self.tx, run: &self.run, deps }
+    }
+
     /// Commits, and notifies the followers of the run and its holder.
     pub(crate) async fn commit(self, deps: &Deps) -> Result<Seq, ServiceError> {
         Ok(self.commit_with_fold(deps).await?.0)
@@ -330,7 +335,9 @@ impl LockedRun {
         };
         let is_changed = !self.is_new || active.command.is_some() || is_ended;
         let (last_seq, fold) = self.append_entries(is_changed.then_some(active)).await?;
-        approval_notices::withdrawn(&mut self, deps).await?;
+        for id in std::mem::take(&mut self.withdrawn) {
+            self.approval_notices(deps).withdrawn(id).await?;
+        }
         let of_approvals = self.append_approval_entries().await?;
         self.tx.commit().await?;
         self.ended_commands.into_iter().for_each(EndedCommand::record);

@@ -1,25 +1,11 @@
 //! Lists approvals for readers.
 
-use guildhall_domain::ids::{ApprovalId, RunId, SessionId, TenantId};
+use guildhall_domain::approvals::filter::{ApprovalFilter, ApprovalScope};
+use guildhall_domain::ids::{ApprovalId, TenantId};
 use jiff_sqlx::Timestamp;
 
-use super::row::{Row, StoredApproval};
+use super::row::{ApprovalRow, StoredApproval};
 use crate::{Store, StoreError};
-
-/// Which approvals a list shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ApprovalFilter {
-    pub scope: ApprovalScope,
-    pub only_pending: bool,
-}
-
-/// Whose approvals a list shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ApprovalScope {
-    Tenant,
-    Session(SessionId),
-    Run(RunId),
-}
 
 /// Lists approvals of a tenant, newest first.
 pub async fn list(
@@ -33,19 +19,19 @@ pub async fn list(
     let (tenant, before, limit) = (tenant.as_uuid(), before.map(ApprovalId::as_uuid), i64::from(limit));
     let rows = match scope {
         ApprovalScope::Tenant if only_pending => {
-            sqlx::query_file_as!(Row, "queries/approvals/list_pending.sql", tenant, before, limit)
+            sqlx::query_file_as!(ApprovalRow, "queries/approvals/list_pending.sql", tenant, before, limit)
                 .fetch_all(&store.pool)
                 .await?
         }
         ApprovalScope::Tenant => {
-            sqlx::query_file_as!(Row, "queries/approvals/list.sql", tenant, before, limit)
+            sqlx::query_file_as!(ApprovalRow, "queries/approvals/list.sql", tenant, before, limit)
                 .fetch_all(&store.pool)
                 .await?
         }
         ApprovalScope::Session(session) => {
             let session = session.as_uuid();
             sqlx::query_file_as!(
-                Row,
+                ApprovalRow,
                 "queries/approvals/list_of_session.sql",
                 tenant,
                 session,
@@ -59,7 +45,7 @@ pub async fn list(
         ApprovalScope::Run(run) => {
             let run = run.as_uuid();
             sqlx::query_file_as!(
-                Row,
+                ApprovalRow,
                 "queries/approvals/list_of_run.sql",
                 tenant,
                 run,
@@ -71,5 +57,5 @@ pub async fn list(
             .await?
         }
     };
-    rows.into_iter().map(Row::into_approval).collect()
+    rows.into_iter().map(ApprovalRow::into_approval).collect()
 }

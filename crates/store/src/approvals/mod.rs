@@ -17,9 +17,9 @@ use uuid::Uuid;
 
 use crate::{Store, StoreError, Tx, approval_votes};
 pub use content::{erase_ended_content, find_content, limit_content, load_content, set_content};
-pub use list::{ApprovalFilter, ApprovalScope, list};
+pub use list::list;
 pub use row::StoredApproval;
-use row::{Row, decided_by};
+use row::{ApprovalRow, decided_by};
 
 /// Returns the stream of the questions of a tenant.
 #[must_use]
@@ -78,8 +78,8 @@ async fn find_with(
     executor: impl PgExecutor<'_>,
     id: ApprovalId,
 ) -> Result<Option<StoredApproval>, StoreError> {
-    let row = sqlx::query_file_as!(Row, "queries/approvals/find.sql", id.as_uuid());
-    row.fetch_optional(executor).await?.map(Row::into_approval).transpose()
+    let row = sqlx::query_file_as!(ApprovalRow, "queries/approvals/find.sql", id.as_uuid());
+    row.fetch_optional(executor).await?.map(ApprovalRow::into_approval).transpose()
 }
 
 /// Finds the approval of a request of an agent's process.
@@ -89,27 +89,32 @@ pub async fn load_by_request(
     process: &str,
     request: &str,
 ) -> Result<Option<StoredApproval>, StoreError> {
-    let row =
-        sqlx::query_file_as!(Row, "queries/approvals/find_by_request.sql", run.as_uuid(), process, request);
-    row.fetch_optional(tx.connection()).await?.map(Row::into_approval).transpose()
+    let row = sqlx::query_file_as!(
+        ApprovalRow,
+        "queries/approvals/find_by_request.sql",
+        run.as_uuid(),
+        process,
+        request
+    );
+    row.fetch_optional(tx.connection()).await?.map(ApprovalRow::into_approval).transpose()
 }
 
 /// Lists the approvals of a command that its end changes.
 pub async fn load_open(tx: &mut Tx, command: CommandId) -> Result<Vec<StoredApproval>, StoreError> {
-    let rows = sqlx::query_file_as!(Row, "queries/approvals/list_open.sql", command.as_uuid());
-    rows.fetch_all(tx.connection()).await?.into_iter().map(Row::into_approval).collect()
+    let rows = sqlx::query_file_as!(ApprovalRow, "queries/approvals/list_open.sql", command.as_uuid());
+    rows.fetch_all(tx.connection()).await?.into_iter().map(ApprovalRow::into_approval).collect()
 }
 
 /// Lists the parked questions of a run.
 pub async fn load_parked(tx: &mut Tx, run: RunId) -> Result<Vec<StoredApproval>, StoreError> {
-    let rows = sqlx::query_file_as!(Row, "queries/approvals/list_parked.sql", run.as_uuid());
-    rows.fetch_all(tx.connection()).await?.into_iter().map(Row::into_approval).collect()
+    let rows = sqlx::query_file_as!(ApprovalRow, "queries/approvals/list_parked.sql", run.as_uuid());
+    rows.fetch_all(tx.connection()).await?.into_iter().map(ApprovalRow::into_approval).collect()
 }
 
 /// Lists the approvals of a command whose answer no process has got.
 pub async fn load_undelivered(tx: &mut Tx, command: CommandId) -> Result<Vec<StoredApproval>, StoreError> {
-    let rows = sqlx::query_file_as!(Row, "queries/approvals/list_undelivered.sql", command.as_uuid());
-    rows.fetch_all(tx.connection()).await?.into_iter().map(Row::into_approval).collect()
+    let rows = sqlx::query_file_as!(ApprovalRow, "queries/approvals/list_undelivered.sql", command.as_uuid());
+    rows.fetch_all(tx.connection()).await?.into_iter().map(ApprovalRow::into_approval).collect()
 }
 
 /// Lists the latest approvals of the same action in a session, oldest first.
@@ -121,13 +126,13 @@ pub async fn load_same_action(
 ) -> Result<Vec<StoredApproval>, StoreError> {
     let (session, action) = (session.as_uuid(), action.as_bytes().as_slice());
     let rows = sqlx::query_file_as!(
-        Row,
+        ApprovalRow,
         "queries/approvals/list_same_action.sql",
         session,
         action,
         i64::from(limit)
     );
-    rows.fetch_all(tx.connection()).await?.into_iter().rev().map(Row::into_approval).collect()
+    rows.fetch_all(tx.connection()).await?.into_iter().rev().map(ApprovalRow::into_approval).collect()
 }
 
 /// Who sent a turn, and who created its run.

@@ -32,7 +32,7 @@ pub struct StoredApproval {
 }
 
 /// The columns that every query selects.
-pub(super) struct Row {
+pub(super) struct ApprovalRow {
     pub(super) id: Uuid,
     pub(super) tenant: Uuid,
     pub(super) session: Uuid,
@@ -56,7 +56,7 @@ pub(super) struct Row {
     pub(super) is_escalated: bool,
 }
 
-impl Row {
+impl ApprovalRow {
     pub(super) fn into_approval(self) -> Result<StoredApproval, StoreError> {
         let unreadable = || StoreError::Unreadable {
             column: "approvals",

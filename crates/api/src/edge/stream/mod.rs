@@ -9,11 +9,10 @@ mod queue;
 mod task;
 
 use std::convert::Infallible;
-use std::str::FromStr;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use futures::stream::unfold;
 use guildhall_domain::access::authorized::InstallationOperator;
@@ -31,9 +30,7 @@ use guildhall_service::access::authority::{AuthorityWatch, AuthorityWatches};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use crate::edge::caller::{Follower, OperatorFollower};
 use crate::edge::error::ApiError;
-use crate::edge::input::parse;
 
 pub(crate) use frame::StreamEvent;
 #[cfg(test)]
@@ -99,18 +96,6 @@ impl ReadRight for OperatorOnly {
 /// A caller who was authenticated just now and may read the streams of a [`ReadRight`].
 pub(crate) trait StreamReader<R> {
     fn caller(&self) -> &Caller;
-}
-
-impl<R: Right> StreamReader<R> for Follower<R> {
-    fn caller(&self) -> &Caller {
-        &self.caller
-    }
-}
-
-impl StreamReader<OperatorOnly> for OperatorFollower {
-    fn caller(&self) -> &Caller {
-        &self.operator
-    }
 }
 
 /// A log that can be followed.
@@ -210,19 +195,4 @@ fn event_stream(client: &ClientId, reader: Reader, watch: AuthorityWatch, permit
         headers.insert(HeaderName::from_static(CLIENT_ID_HEADER), client);
     }
     response
-}
-
-/// Parses the cursor in `Last-Event-ID`.
-pub(crate) fn last_event_id<C: FromStr>(headers: &HeaderMap) -> Result<Option<C>, ApiError>
-where
-    C::Err: std::fmt::Display,
-{
-    let Some(value) = headers.get("last-event-id") else { return Ok(None) };
-    parse("Last-Event-ID", value.to_str().unwrap_or_default()).map(Some)
-}
-
-/// Parses the client id, or generates one.
-pub(crate) fn client_id(headers: &HeaderMap) -> Result<ClientId, ApiError> {
-    let Some(value) = headers.get(CLIENT_ID_HEADER) else { return Ok(ClientId::generate()) };
-    parse("X-Guildhall-Client-Id", value.to_str().unwrap_or_default())
 }

@@ -22,7 +22,8 @@ use serde_json::{Value, json};
 use crate::App;
 use crate::edge::caller::{AuthenticatedCaller, Follower, OperatorFollower};
 use crate::edge::error::ApiError;
-use crate::edge::stream::{OperatorOnly, StreamEvent, StreamSource, StreamTopic, client_id, last_event_id};
+use crate::edge::stream::{OperatorOnly, StreamEvent, StreamSource, StreamTopic};
+use crate::edge::stream_request::{client_id, last_event_id};
 use crate::http::headers::StreamHeaders;
 
 /// The frame name of an audit entry in a stream.

@@ -4,9 +4,9 @@ use axum::Json;
 use axum::extract::State;
 use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::role::rights::{AgentsManage, AgentsRead};
+use guildhall_domain::agents::aid::AgentAid;
 use guildhall_domain::ids::AgentId;
 use guildhall_protocol::rest::agents::aid::{AgentAidView, DeletedAgentAidView, PutAgentAid};
-use guildhall_service::agents::aids::AgentAid;
 
 use crate::App;
 use crate::edge::error::ApiError;

@@ -3,7 +3,6 @@
 mod aid;
 mod automations;
 mod end_users;
-mod inbox;
 mod manifests;
 mod pipeline;
 
@@ -193,7 +192,6 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(create, list))
         .routes(routes!(get, update))
-        .routes(routes!(inbox::get, inbox::put))
         .routes(routes!(aid::get, aid::put, aid::delete))
         .routes(routes!(manifests::list))
         .routes(routes!(manifests::get))

@@ -11,13 +11,13 @@ use axum::{Json, Router};
 use guildhall_domain::FailureKind;
 use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::role::rights::{RunsRead, RunsWrite};
+use guildhall_domain::approvals::filter::{ApprovalFilter, ApprovalScope};
 use guildhall_domain::approvals::rule::RuleScopeKind;
 use guildhall_domain::approvals::state::{ApprovalState, Decision};
 use guildhall_domain::ids::ApprovalId;
 use guildhall_protocol::rest::approvals::{ApprovalView, ApprovalsQuery, ApprovalsView, CastVote};
 use guildhall_service::approvals::listed::{ApprovalPage, ListedApproval, PageRequest};
 use guildhall_service::approvals::votes::Answer;
-use guildhall_service::approvals::{ApprovalFilter, ApprovalScope};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 

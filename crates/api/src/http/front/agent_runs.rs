@@ -30,7 +30,7 @@ use crate::edge::caller::PendingAuthorization;
 use crate::edge::client_address::DirectConnection;
 use crate::edge::error::ApiError;
 use crate::edge::input::{PathIds, ValidatedQuery, parse};
-use crate::edge::stream::{client_id, last_event_id};
+use crate::edge::stream_request::{client_id, last_event_id};
 use crate::http::headers::StreamHeaders;
 use crate::http::responses::CommonErrors;
 

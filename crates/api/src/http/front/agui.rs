@@ -20,7 +20,7 @@ use guildhall_domain::journal::{Gap, InvalidCursor, Seq, SessionCursor, SessionP
 use guildhall_domain::runs::event::EventBody;
 use guildhall_protocol::agui::event::AguiVersion;
 use guildhall_protocol::agui::fold::{AguiFold, Frame, FramePosition, JournalEvent, StreamMode, command_of};
-use guildhall_protocol::agui::input::{InvalidInput, RunAgentInput};
+use guildhall_protocol::agui::input::{AguiRunInput, InvalidInput};
 use guildhall_protocol::rest::front::agent_runs::{AgentRunInputError, MAX_ATTACHMENTS};
 use guildhall_protocol::stream::Notice;
 use guildhall_service::ServiceError;
@@ -166,10 +166,10 @@ fn journal_event(event: SessionEvent) -> JournalEvent {
 }
 
 /// Parses an input in the AG-UI profile.
-pub(super) fn parse_input(bytes: &[u8]) -> Result<RunAgentInput, ApiError> {
+pub(super) fn parse_input(bytes: &[u8]) -> Result<AguiRunInput, ApiError> {
     let value: Value = serde_json::from_slice(bytes)
         .map_err(|_| ApiError::new(FailureKind::SchemaInvalid, "the body must be JSON"))?;
-    RunAgentInput::parse(&value).map_err(|error| invalid(&error))
+    AguiRunInput::parse(&value).map_err(|error| invalid(&error))
 }
 
 fn invalid(error: &InvalidInput) -> ApiError {
@@ -182,7 +182,7 @@ pub(super) async fn run(
     caller: ThreadOwner<RunsWrite>,
     names: AgentNames<'_>,
     peer: ClientConnection,
-    input: RunAgentInput,
+    input: AguiRunInput,
 ) -> Result<Response, ApiError> {
     let reader = caller.as_reader().map_err(ServiceError::from)?;
     let run_id = input.run_id.to_string();
@@ -208,7 +208,7 @@ async fn resume(
     caller: &ThreadOwner<RunsWrite>,
     agent: Option<&AgentKey>,
     peer: ClientConnection,
-    input: &RunAgentInput,
+    input: &AguiRunInput,
 ) -> Result<ResumedRun, ApiError> {
     let mut answers = Vec::with_capacity(input.resume.len());
     for entry in &input.resume {
@@ -232,7 +232,7 @@ async fn find_or_start(
     app: &App,
     caller: &ThreadOwner<RunsWrite>,
     names: AgentNames<'_>,
-    input: &RunAgentInput,
+    input: &AguiRunInput,
 ) -> Result<(SessionId, ClientTurn), ApiError> {
     let source = pipeline_source(input.runtime_mode, names.automation)?;
     let thread = app.front.agent_runs.find_thread(caller, names.agent, source, &input.thread_id).await?;
@@ -252,7 +252,7 @@ async fn start(
     app: &App,
     caller: &ThreadOwner<RunsWrite>,
     thread: TurnThread,
-    input: &RunAgentInput,
+    input: &AguiRunInput,
 ) -> Result<(SessionId, ClientTurn), ApiError> {
     // What cannot be an id was never stored as one.
     let sent: Vec<ExternalId> = input.messages.iter().filter_map(|message| message.id.parse().ok()).collect();

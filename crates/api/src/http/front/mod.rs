@@ -1,5 +1,6 @@
 //! The front door for applications.
 
+mod agent_inboxes;
 mod agent_names;
 mod agent_runs;
 mod agui;
@@ -19,6 +20,7 @@ use crate::App;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
+        .routes(routes!(agent_inboxes::get, agent_inboxes::put))
         .routes(routes!(agent_runs::create))
         .routes(routes!(agent_runs::follow))
         .routes(routes!(agent_runs::stop))

@@ -12,13 +12,13 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::{Json, Router};
 use guildhall_domain::FailureKind;
 use guildhall_domain::ids::{AgentId, RelationId};
-use guildhall_domain::relations::{Consent, RelationChange, ShownManifest};
+use guildhall_domain::relations::{Consent, RelationChange, RelationPage, ShownManifest};
 use guildhall_protocol::rest::relations::{
     AcknowledgeNotice, AcknowledgedNoticeView, CreateRelation, EndedRelationView, RelationChangeView,
     RelationHistoryQuery, RelationHistoryView, RelationView, RelationsQuery, RelationsView, UpdateRelation,
 };
 use guildhall_service::idempotency::IdempotencyKey;
-use guildhall_service::relations::{EndedRelation, MAX_PAGE_SIZE, RelationPage};
+use guildhall_service::relations::{EndedRelation, MAX_PAGE_SIZE};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 

@@ -16,9 +16,8 @@ use crate::App;
 use crate::edge::caller::AuthenticatedCaller;
 use crate::edge::error::ApiError;
 use crate::edge::relation_events::relation_event;
-use crate::edge::stream::{
-    ReadRight, StreamEvent, StreamReader, StreamSource, StreamTopic, client_id, last_event_id,
-};
+use crate::edge::stream::{ReadRight, StreamEvent, StreamReader, StreamSource, StreamTopic};
+use crate::edge::stream_request::{client_id, last_event_id};
 use crate::http::headers::StreamHeaders;
 use crate::http::responses::{CommonErrors, TooManyStreams};
 use crate::http::runs::events::EVENT;

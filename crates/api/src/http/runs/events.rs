@@ -21,7 +21,8 @@ use crate::App;
 use crate::edge::caller::Follower;
 use crate::edge::error::ApiError;
 use crate::edge::input::{PathIds, ValidatedQuery, check_limit};
-use crate::edge::stream::{StreamEvent, StreamSource, StreamTopic, client_id, last_event_id};
+use crate::edge::stream::{StreamEvent, StreamSource, StreamTopic};
+use crate::edge::stream_request::{client_id, last_event_id};
 use crate::http::headers::StreamHeaders;
 use crate::http::responses::{CommonErrors, TooManyStreams};
 

@@ -17,16 +17,19 @@ use serde_json::Value;
 pub use self::content::{ImageReference, MessagePart};
 pub use self::error::InvalidInput;
 use self::reader::Reader;
-pub use self::resume::{MAX_RESUMED, ResumeEntry};
+pub use self::resume::ResumeEntry;
 use crate::agui::event::AguiVersion;
 use crate::rest::front::agent_runs::parse_client_time;
+
+/// Answers in one input. A turn has no more open questions.
+pub const MAX_RESUMED: usize = 16;
 
 /// Size of the tools, as JSON: that of a whole input of the Agent Run Input Protocol. Each run stores them.
 pub const MAX_TOOLS_BYTES: usize = 256 * 1024;
 
 /// The input of a run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct RunAgentInput {
+pub struct AguiRunInput {
     pub thread_id: ExternalId,
     pub run_id: ExternalId,
     pub parent_run_id: Option<ExternalId>,
@@ -76,7 +79,7 @@ pub struct NewMessage {
     pub images: Vec<ImageReference>,
 }
 
-impl RunAgentInput {
+impl AguiRunInput {
     /// Reads an input.
     pub fn parse(input: &Value) -> Result<Self, InvalidInput> {
         let input = Reader::of(input, "RunAgentInput")?;

@@ -6,9 +6,6 @@ use guildhall_domain::front::interrupt_answer::InterruptAnswer;
 use super::error::InvalidInput;
 use super::reader::Reader;
 
-/// Answers in one input. A turn has no more open questions.
-pub const MAX_RESUMED: usize = 16;
-
 /// An answer to an interrupt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResumeEntry {

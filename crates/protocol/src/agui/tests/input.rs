@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 
 use crate::agui::event::AguiVersion;
 use crate::agui::input::{
-    ContextItem, ImageReference, InputRole, InvalidInput, MAX_TOOLS_BYTES, NewMessage, ResumeEntry,
-    RunAgentInput,
+    AguiRunInput, ContextItem, ImageReference, InputRole, InvalidInput, MAX_TOOLS_BYTES, NewMessage,
+    ResumeEntry,
 };
 
-fn parse(input: &Value) -> Result<RunAgentInput, InvalidInput> {
-    RunAgentInput::parse(input)
+fn parse(input: &Value) -> Result<AguiRunInput, InvalidInput> {
+    AguiRunInput::parse(input)
 }
 
 /// The input of a 1.0 client.

@@ -10,6 +10,7 @@ mod sealing;
 use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::role::rights::{AgentsManage, AgentsRead};
 use guildhall_domain::agents::Agent;
+use guildhall_domain::agents::inbox::AgentInbox;
 use guildhall_domain::identity::{AidName, ClientSlot};
 use guildhall_domain::ids::{AgentId, PrincipalId};
 use guildhall_domain::messages::WorkSenders;
@@ -18,7 +19,6 @@ use guildhall_store::agent_inboxes::{self, NewAgentInbox};
 use guildhall_store::{Tx, agent_aids, agents};
 use serde_json::json;
 
-pub use guildhall_store::agent_inboxes::AgentInbox;
 pub use reconcile::AnswerMessages;
 
 use super::error::FrontError;

@@ -5,10 +5,11 @@ use axum::extract::State;
 use guildhall_domain::FailureKind;
 use guildhall_domain::access::authorized::Authorized;
 use guildhall_domain::access::role::rights::{AgentsManage, AgentsRead};
+use guildhall_domain::agents::inbox::AgentInbox;
 use guildhall_domain::ids::AgentId;
 use guildhall_domain::messages::WorkSenders;
 use guildhall_protocol::rest::agents::inbox::{AgentInboxView, PutAgentInbox};
-use guildhall_service::front::agent_inboxes::{AgentInbox, AgentInboxRequest};
+use guildhall_service::front::agent_inboxes::AgentInboxRequest;
 
 use crate::App;
 use crate::edge::error::ApiError;
