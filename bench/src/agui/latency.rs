@@ -26,12 +26,12 @@ const WARM_UP_TURNS: usize = 30;
 pub(super) const THREAD: &str = "550e8400-e29b-41d4-a716-446655440000";
 
 /// The median of AG-UI over those of the API of runs.
-pub(super) struct LatencyRatios {
+pub(super) struct StreamLatencyRatios {
     pub(super) to_new_stream: f64,
     pub(super) to_open_stream: f64,
 }
 
-pub(super) async fn measure() -> Result<LatencyRatios> {
+pub(super) async fn measure() -> Result<StreamLatencyRatios> {
     let installation = Installation::start()?;
     let app = Application::create(&installation).await?;
     app.start_turn(THREAD, "first").await?;
@@ -56,7 +56,10 @@ pub(super) async fn measure() -> Result<LatencyRatios> {
         println!("{}: p50 {p50:.2?}, p99 {p99:.2?}", names[side]);
         p50.as_secs_f64()
     });
-    Ok(LatencyRatios { to_new_stream: medians[0] / medians[1], to_open_stream: medians[0] / medians[2] })
+    Ok(StreamLatencyRatios {
+        to_new_stream: medians[0] / medians[1],
+        to_open_stream: medians[0] / medians[2],
+    })
 }
 
 struct TurnClient<'a> {

@@ -30,8 +30,8 @@ use std::process;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use client::{
-    access, agents, approvals, automations, completions, context, guard, identity, messages, profiles,
-    relations, retention, runners, runs, sessions, webhooks,
+    access, agents, approvals, completions, context, guard, identity, messages, profiles, relations,
+    retention, runners, runs, sessions, webhooks,
 };
 use exit::ErrorFormat;
 use exit_code::ExitCode;
@@ -101,7 +101,7 @@ enum Command {
     /// Create, list, renew and revoke AIDs (names in the AUN network), and log in with them
     Aid(identity::AidArgs),
     /// Send a message to an AID
-    Send(messages::send::SendArgs),
+    Send(messages::send::SendMessageArgs),
     /// Show the messages of your AID
     Inbox(messages::inbox::InboxArgs),
     /// Chat with an AID on the terminal
@@ -119,7 +119,7 @@ enum Command {
     /// Check, compare and send capability manifests of agents
     Manifest(manifest::ManifestArgs),
     /// Create, list, change and run automations (stored messages to an agent)
-    Automations(automations::AutomationsArgs),
+    Automations(agents::automations::AutomationsArgs),
     /// Create, list and revoke runner enrolment tokens
     Enrolments(runners::enrolments::EnrolmentsArgs),
     /// List and drain runners
@@ -226,7 +226,7 @@ fn run(command: &Command) -> anyhow::Result<()> {
         Command::Relations(args) => relations::run(args),
         Command::Agents(args) => agents::run(args),
         Command::Manifest(args) => manifest::run(args),
-        Command::Automations(args) => automations::run(args),
+        Command::Automations(args) => agents::automations::run(args),
         Command::Enrolments(args) => runners::enrolments::run(args),
         Command::Runners(args) => runners::registrations::run(args),
         Command::Profiles(args) => profiles::run(args),

@@ -1,7 +1,7 @@
 //! Access tokens: short-lived and signed, verified without a database query.
 //!
 //! The format is a JWT as in RFC 9068, with EdDSA only. It names the caller and the login; permissions are loaded,
-//! never read from a token. A token that differs in any way from what [`Signer`] writes is rejected, also for an
+//! never read from a token. A token that differs in any way from what [`AccessTokenSigner`] writes is rejected, also for an
 //! unknown claim: claims restrict the bearer, so ignoring one would grant more. Therefore a new claim is first accepted
 //! by one release and then written by the next.
 
@@ -66,7 +66,7 @@ pub struct RunScope {
 
 /// The token could not be issued.
 #[derive(Debug, thiserror::Error)]
-pub enum SignError {
+pub enum AccessTokenSignError {
     #[error("the token must expire at least one second after it is issued")]
     Lifetime,
     #[error(
@@ -107,30 +107,31 @@ pub enum TokenError {
 
 /// Signs tokens with one key.
 #[derive(Debug)]
-pub struct Signer {
+pub struct AccessTokenSigner {
     header: Header,
     issuer: String,
     key: EncodingKey,
 }
 
-impl Signer {
+impl AccessTokenSigner {
     #[must_use]
     pub fn new(key: &PrivateKey, issuer: impl Into<String>) -> Self {
         Self { header: header(key.id()), issuer: issuer.into(), key: EncodingKey::from_ed_der(key.pkcs8()) }
     }
 
     /// Issues a token.
-    pub fn sign(&self, claims: &AccessClaims) -> Result<SecretString, SignError> {
+    pub fn sign(&self, claims: &AccessClaims) -> Result<SecretString, AccessTokenSignError> {
         let wire = WireClaims::from_claims(claims, &self.issuer);
         if wire.exp <= wire.iat {
-            return Err(SignError::Lifetime);
+            return Err(AccessTokenSignError::Lifetime);
         }
         if !claims.match_token_kind() {
-            return Err(SignError::Scope);
+            return Err(AccessTokenSignError::Scope);
         }
-        let token = jsonwebtoken::encode(&self.header, &wire, &self.key).map_err(SignError::Sign)?;
+        let token =
+            jsonwebtoken::encode(&self.header, &wire, &self.key).map_err(AccessTokenSignError::Sign)?;
         if token.len() > MAX_BYTES {
-            return Err(SignError::TooLong);
+            return Err(AccessTokenSignError::TooLong);
         }
         Ok(SecretString::from(token))
     }

@@ -5,7 +5,7 @@ use guildhall_domain::sessions::{Session, SessionFilter, SessionVersion};
 use jiff_sqlx::Timestamp;
 use uuid::Uuid;
 
-use crate::sessions::{Reader, Row};
+use crate::sessions::{Reader, SessionRow};
 use crate::{Store, StoreError, Tx};
 
 /// Changed sessions that a list reads, or that one read marker settles. If there are more, the list reads from the newest session on.
@@ -25,7 +25,7 @@ pub async fn list_unread(
     limit: u32,
 ) -> Result<Vec<Session>, StoreError> {
     let rows = sqlx::query_file_as!(
-        Row,
+        SessionRow,
         "queries/sessions/list_unread.sql",
         reader.principal.as_uuid(),
         reader.name,
@@ -37,7 +37,7 @@ pub async fn list_unread(
     )
     .fetch_all(&store.pool)
     .await?;
-    Ok(rows.into_iter().map(Row::into_session).collect())
+    Ok(rows.into_iter().map(SessionRow::into_session).collect())
 }
 
 /// Advances a reader's read marker. Returns the marker after the update, or `None` if the session does not exist.

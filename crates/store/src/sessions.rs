@@ -31,7 +31,7 @@ pub struct Reader<'a> {
     pub name: &'a str,
 }
 
-pub(crate) struct Row {
+pub(crate) struct SessionRow {
     pub(crate) id: Uuid,
     pub(crate) tenant: Uuid,
     pub(crate) title: Option<String>,
@@ -51,7 +51,7 @@ pub(crate) struct Row {
     pub(crate) read_version: i64,
 }
 
-impl Row {
+impl SessionRow {
     pub(crate) fn into_session(self) -> Session {
         Session {
             id: SessionId::from_uuid(self.id),
@@ -123,7 +123,7 @@ pub async fn is_evicted(tx: &mut Tx, session: SessionId) -> Result<bool, StoreEr
 
 pub async fn find(store: &Store, id: SessionId, reader: Reader<'_>) -> Result<Option<Session>, StoreError> {
     let row = sqlx::query_file_as!(
-        Row,
+        SessionRow,
         "queries/sessions/find.sql",
         id.as_uuid(),
         reader.principal.as_uuid(),
@@ -131,7 +131,7 @@ pub async fn find(store: &Store, id: SessionId, reader: Reader<'_>) -> Result<Op
     )
     .fetch_optional(&store.pool)
     .await?;
-    Ok(row.map(Row::into_session))
+    Ok(row.map(SessionRow::into_session))
 }
 
 /// Finds the tenant of a session.
@@ -150,7 +150,7 @@ pub async fn list_all(
     limit: u32,
 ) -> Result<Vec<Session>, StoreError> {
     let rows = sqlx::query_file_as!(
-        Row,
+        SessionRow,
         "queries/sessions/list_all.sql",
         reader.principal.as_uuid(),
         reader.name,
@@ -161,7 +161,7 @@ pub async fn list_all(
     )
     .fetch_all(&store.pool)
     .await?;
-    Ok(rows.into_iter().map(Row::into_session).collect())
+    Ok(rows.into_iter().map(SessionRow::into_session).collect())
 }
 
 /// The active run and command of a session.

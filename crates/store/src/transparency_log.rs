@@ -16,7 +16,7 @@ use crate::{Store, StoreError, Tx};
 
 /// The size of the log, and its newest signed head.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LogState {
+pub struct TransparencyLogState {
     pub size: u64,
     pub head: Option<SignedTreeHead>,
 }
@@ -65,7 +65,7 @@ pub async fn append(
 }
 
 /// Returns the size of the log and its newest head.
-pub async fn get(store: &Store) -> Result<LogState, StoreError> {
+pub async fn get(store: &Store) -> Result<TransparencyLogState, StoreError> {
     let row = sqlx::query_file!("queries/transparency_log/get.sql").fetch_one(&store.pool).await?;
     let head = match (row.head_size, row.head_root, row.head_at, row.head_signature) {
         (Some(size), Some(root), Some(at), Some(signature)) => {
@@ -74,7 +74,7 @@ pub async fn get(store: &Store) -> Result<LogState, StoreError> {
         }
         _ => None,
     };
-    Ok(LogState { size: unsigned(row.size)?, head })
+    Ok(TransparencyLogState { size: unsigned(row.size)?, head })
 }
 
 /// Stores a newer head. Returns false where another replica has stored one that is as new.

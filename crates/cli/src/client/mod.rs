@@ -4,7 +4,6 @@ pub(crate) mod access;
 pub(crate) mod agents;
 pub(crate) mod aid_socket;
 pub(crate) mod approvals;
-pub(crate) mod automations;
 pub(crate) mod completions;
 pub(crate) mod connection;
 pub(crate) mod context;

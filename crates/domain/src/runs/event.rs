@@ -429,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn marked_body_differs_only_in_the_mark() {
+    fn late_event_body_differs_only_in_the_late_flag() {
         let command = CommandId::generate();
         let body = EventBody::new(Some("e-1".into()), Some(command), json!({ "text": "late" }));
         let marked: EventBody = serde_json::from_str(&mark_late(&body.to_json())).expect("valid JSON");

@@ -102,7 +102,7 @@ pub struct Liveness {
 
 /// Computes the phase, the next automatic step and the possible actions.
 #[must_use]
-pub fn assess(input: &LivenessInput<'_>) -> Liveness {
+pub fn compute_liveness(input: &LivenessInput<'_>) -> Liveness {
     let phase = phase(input);
     Liveness {
         phase,
@@ -285,7 +285,7 @@ mod tests {
             asking_until: asking_until.map(at),
             parked_until: parked_until.map(at),
         };
-        assess(&input).phase
+        compute_liveness(&input).phase
     }
 
     const RUNNING: CommandState = CommandState::Running { epoch: Epoch::ZERO, cancelling: false };
@@ -337,7 +337,7 @@ mod tests {
                 now: at(0), grace: SignedDuration::from_secs(5), wait_deadline: at(60),
                 asking_until: asks.then(|| at(60)), parked_until: None,
             };
-            let liveness = assess(&input);
+            let liveness = compute_liveness(&input);
             prop_assert!(!liveness.actions.is_empty());
             prop_assert!(liveness.next.at.is_some());
             prop_assert!(!liveness.sentence(None).is_empty());

@@ -66,7 +66,7 @@ impl TestInstallation {
     }
 
     fn token(&self, claims: &AccessClaims) -> String {
-        Signer::new(&self.key, ISSUER).sign(claims).expect("signed").expose_secret().to_owned()
+        AccessTokenSigner::new(&self.key, ISSUER).sign(claims).expect("signed").expose_secret().to_owned()
     }
 
     fn verify(&self, token: &str) -> Result<AccessClaims, TokenError> {
@@ -180,9 +180,9 @@ fn clock_ahead_is_tolerated_for_five_seconds() {
 #[test]
 fn invalid_claims_are_not_signed() {
     let installation = TestInstallation::new();
-    let signer = Signer::new(&installation.key, ISSUER);
+    let signer = AccessTokenSigner::new(&installation.key, ISSUER);
     let expired = AccessClaims { expires_at: at(0), ..user_claims() };
-    assert!(matches!(signer.sign(&expired), Err(SignError::Lifetime)));
+    assert!(matches!(signer.sign(&expired), Err(AccessTokenSignError::Lifetime)));
     for (what, claims) in [
         ("a run token without a run", AccessClaims { run: None, ..run_claims() }),
         ("a run token without a tenant", AccessClaims { tenant: None, ..run_claims() }),
@@ -194,10 +194,10 @@ fn invalid_claims_are_not_signed() {
         ("a subject token without a key", AccessClaims { key: None, ..subject_claims() }),
         ("a subject token without a tenant", AccessClaims { tenant: None, ..subject_claims() }),
     ] {
-        assert!(matches!(signer.sign(&claims), Err(SignError::Scope)), "{what}");
+        assert!(matches!(signer.sign(&claims), Err(AccessTokenSignError::Scope)), "{what}");
     }
-    let long_issuer = Signer::new(&installation.key, "a".repeat(MAX_BYTES));
-    assert!(matches!(long_issuer.sign(&user_claims()), Err(SignError::TooLong)));
+    let long_issuer = AccessTokenSigner::new(&installation.key, "a".repeat(MAX_BYTES));
+    assert!(matches!(long_issuer.sign(&user_claims()), Err(AccessTokenSignError::TooLong)));
     assert!(!format!("{signer:?}").contains(&hex::encode(installation.key.pkcs8())));
 }
 
@@ -205,7 +205,7 @@ fn invalid_claims_are_not_signed() {
 fn old_key_verifies_until_it_is_removed() {
     let (installation, next) = (TestInstallation::new(), PrivateKey::generate(key_id(2)).expect("created"));
     let old = installation.token(&user_claims());
-    let new = Signer::new(&next, ISSUER).sign(&user_claims()).expect("signed");
+    let new = AccessTokenSigner::new(&next, ISSUER).sign(&user_claims()).expect("signed");
     let both = VerifyingKeys::new([installation.key.public(), next.public()]);
     for token in [old.as_str(), new.expose_secret()] {
         assert_eq!(verify(token, &both, ISSUER, at(1)), Ok(user_claims()));
@@ -248,10 +248,10 @@ fn public_key_as_hmac_secret_is_rejected() {
 fn foreign_key_with_our_kid_is_rejected() {
     let installation = TestInstallation::new();
     let stranger = PrivateKey::generate(key_id(1)).expect("created");
-    let forged = Signer::new(&stranger, ISSUER).sign(&user_claims()).expect("signed");
+    let forged = AccessTokenSigner::new(&stranger, ISSUER).sign(&user_claims()).expect("signed");
     assert_eq!(installation.verify(forged.expose_secret()), Err(TokenError::Signature));
     let stranger = PrivateKey::generate(key_id(9)).expect("created");
-    let forged = Signer::new(&stranger, ISSUER).sign(&user_claims()).expect("signed");
+    let forged = AccessTokenSigner::new(&stranger, ISSUER).sign(&user_claims()).expect("signed");
     assert_eq!(installation.verify(forged.expose_secret()), Err(TokenError::UnknownKey(key_id(9))));
 }
 

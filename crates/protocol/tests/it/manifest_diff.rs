@@ -6,7 +6,7 @@ use guildhall_testkit::Rounds;
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
-use crate::schema_generator::{Keywords, input_schema};
+use crate::schema_generator::{GeneratedKeywords, input_schema};
 use crate::schema_mutations::{mutate, widen};
 use crate::value_generator::value_for;
 
@@ -97,7 +97,7 @@ fn diff_is_never_more_lenient_than_the_values() {
 }
 
 fn mutated_pair(random: &mut Rounds) -> Option<Pair> {
-    let old = input_schema(random, Keywords::All);
+    let old = input_schema(random, GeneratedKeywords::All);
     let mut new = old.clone();
     for _ in 0..=random.random_index(2) {
         mutate(random, &mut new);
@@ -120,7 +120,7 @@ fn check_mutation(pair: &Pair, random: &mut Rounds, round: u32) -> bool {
 
 /// Returns whether a widened pair was compared.
 fn check_widening(random: &mut Rounds, round: u32) -> bool {
-    let old = input_schema(random, Keywords::Monotone);
+    let old = input_schema(random, GeneratedKeywords::Monotone);
     let mut new = old.clone();
     for _ in 0..=random.random_index(3) {
         widen(random, &mut new);

@@ -8,7 +8,7 @@ pub(crate) const NAMES: [&str; 4] = ["a", "b", "ab", "c"];
 
 /// Which keywords a schema has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Keywords {
+pub(crate) enum GeneratedKeywords {
     All,
     /// Those for which more values inside are more values outside.
     Monotone,
@@ -25,7 +25,7 @@ pub(crate) fn percent(random: &mut Rounds, probability: usize) -> bool {
 }
 
 /// Returns a schema of an object with definitions that it refers to.
-pub(crate) fn input_schema(random: &mut Rounds, keywords: Keywords) -> Value {
+pub(crate) fn input_schema(random: &mut Rounds, keywords: GeneratedKeywords) -> Value {
     let mut generator = SchemaGenerator { random, keywords, has_references: false };
     let defs = json!({ "d0": generator.schema(2), "d1": generator.schema(1) });
     generator.has_references = true;
@@ -35,13 +35,13 @@ pub(crate) fn input_schema(random: &mut Rounds, keywords: Keywords) -> Value {
 }
 
 /// Returns a schema without references.
-pub(crate) fn any_schema(random: &mut Rounds, keywords: Keywords) -> Value {
+pub(crate) fn any_schema(random: &mut Rounds, keywords: GeneratedKeywords) -> Value {
     SchemaGenerator { random, keywords, has_references: false }.schema(2)
 }
 
 struct SchemaGenerator<'r> {
     random: &'r mut Rounds,
-    keywords: Keywords,
+    keywords: GeneratedKeywords,
     has_references: bool,
 }
 
@@ -156,7 +156,7 @@ impl SchemaGenerator<'_> {
         if percent(self.random, 20) {
             schema["contains"] = self.schema(0);
         }
-        if self.keywords == Keywords::All && percent(self.random, 20) {
+        if self.keywords == GeneratedKeywords::All && percent(self.random, 20) {
             schema["maxContains"] = json!(1);
         }
         schema
@@ -164,7 +164,7 @@ impl SchemaGenerator<'_> {
 
     /// Keywords with which more values inside may be fewer outside.
     fn special(&mut self, depth: usize) -> Value {
-        if self.keywords == Keywords::Monotone {
+        if self.keywords == GeneratedKeywords::Monotone {
             return json!({ "dependentSchemas": { "a": self.schema(depth) } });
         }
         match self.random.random_index(5) {

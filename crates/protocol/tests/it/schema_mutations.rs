@@ -3,7 +3,7 @@
 use guildhall_testkit::Rounds;
 use serde_json::{Map, Value, json};
 
-use crate::schema_generator::{Keywords, NAMES, any_schema, choose, percent};
+use crate::schema_generator::{GeneratedKeywords, NAMES, any_schema, choose, percent};
 
 /// Where a walk into a schema may go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,10 +17,10 @@ enum Paths {
 pub(crate) fn mutate(random: &mut Rounds, schema: &mut Value) {
     let place = descend(random, schema, Paths::All, 60);
     match random.random_index(8) {
-        0 => *place = any_schema(random, Keywords::All),
+        0 => *place = any_schema(random, GeneratedKeywords::All),
         1 => {
             let all_of = percent(random, 50);
-            let (inner, other) = (place.take(), any_schema(random, Keywords::All));
+            let (inner, other) = (place.take(), any_schema(random, GeneratedKeywords::All));
             *place =
                 if all_of { json!({ "allOf": [inner, other] }) } else { json!({ "anyOf": [other, inner] }) };
         }
@@ -88,7 +88,7 @@ fn child_pointers(schema: &Value, paths: Paths) -> Vec<String> {
 }
 
 fn mutate_keyword(random: &mut Rounds, place: &mut Value) {
-    let other = any_schema(random, Keywords::All);
+    let other = any_schema(random, GeneratedKeywords::All);
     let Some(object) = place.as_object_mut() else {
         *place = other;
         return;
@@ -139,7 +139,7 @@ fn mutate_keyword(random: &mut Rounds, place: &mut Value) {
 }
 
 fn widen_place(random: &mut Rounds, place: &mut Value) {
-    let inserted = any_schema(random, Keywords::Monotone);
+    let inserted = any_schema(random, GeneratedKeywords::Monotone);
     let Some(object) = place.as_object_mut() else {
         if *place == Value::Bool(false) {
             *place = inserted;

@@ -146,7 +146,7 @@ async fn content_is_refused_where_it_does_not_belong_or_does_not_fit() {
     refused.assert_failure(400, "schema-invalid");
     assert!(!refused.text.contains(SECRET), "{}", refused.text);
     // A plain permission takes no values either.
-    let command = fixture.ask("1", "touch a").await;
+    let command = fixture.create_question("1", "touch a").await;
     let refused = fixture.answer_with(&command, operator, "yes", Some(json!({ "colour": "red" }))).await;
     refused.assert_failure(400, "schema-invalid");
     assert_eq!(

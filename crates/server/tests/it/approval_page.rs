@@ -30,7 +30,7 @@ impl QuestionFixture {
 async fn sign_in_form_returns_to_exactly_its_question() {
     let fixture = QuestionFixture::new().await;
     let (first, second) = (&fixture.cluster.first, &fixture.cluster.second);
-    let approval = fixture.ask("a", "touch secret").await;
+    let approval = fixture.create_question("a", "touch secret").await;
     let mut ada = PageReader::anonymous();
     let form = ada.read(first, &approval).await;
     assert_eq!((form.status.as_u16(), form.text.contains("secret")), (200, false), "{}", form.text);
@@ -151,7 +151,7 @@ async fn page_shows_the_whole_question_escaped() {
 async fn answer_on_the_page_reaches_the_agent_and_is_shown() {
     let fixture = QuestionFixture::new().await;
     let (first, second) = (&fixture.cluster.first, &fixture.cluster.second);
-    let approval = fixture.ask("a", "touch a").await;
+    let approval = fixture.create_question("a", "touch a").await;
     let mut ada = PageReader::signed_in(first, "ada").await;
     let page = ada.read(first, &approval).await;
     let done = ada.press(second, &approval, &page, "yes").await;
@@ -174,7 +174,7 @@ async fn answer_on_the_page_reaches_the_agent_and_is_shown() {
 async fn later_answer_is_told_who_was_first_and_a_repeated_form_is_not() {
     let fixture = QuestionFixture::new().await;
     let (first, second) = (&fixture.cluster.first, &fixture.cluster.second);
-    let approval = fixture.ask("a", "touch a").await;
+    let approval = fixture.create_question("a", "touch a").await;
     let (mut ada, mut ben) =
         (PageReader::signed_in(first, "ada").await, PageReader::signed_in(first, "ben").await);
     let mut twin = PageReader { browser: ada.browser.clone(), ..PageReader::anonymous() };
@@ -198,7 +198,7 @@ async fn consensus_on_the_page_counts_each_person_once() {
     let fixture = QuestionFixture::new().await;
     let (first, second) = (&fixture.cluster.first, &fixture.cluster.second);
     fixture.set_policy(json!({ "mode": "consensus", "quorum": 2 })).await;
-    let approval = fixture.ask("a", "touch a").await;
+    let approval = fixture.create_question("a", "touch a").await;
     let (mut ada, mut ben) =
         (PageReader::signed_in(first, "ada").await, PageReader::signed_in(first, "ben").await);
     let page = ada.read(first, &approval).await;
@@ -222,13 +222,13 @@ async fn consensus_on_the_page_counts_each_person_once() {
 async fn remembered_answer_of_the_page_answers_the_same_action() {
     let fixture = QuestionFixture::new().await;
     let first = &fixture.cluster.first;
-    let approval = fixture.ask("a", "touch a").await;
+    let approval = fixture.create_question("a", "touch a").await;
     let mut ada = PageReader::signed_in(first, "ada").await;
     let page = ada.read(first, &approval).await;
     assert_eq!(page.text.matches("type=\"checkbox\" name=\"remember\" value=\"session\"").count(), 2);
     let form = format!("{}&remember=session", answer_form(&page, "yes"));
     assert_eq!(ada.submit(first, &approval, form).await.status, 303);
-    let again = fixture.ask("b", "touch a").await;
+    let again = fixture.create_question("b", "touch a").await;
     let outcome = ada.read(&fixture.cluster.second, &again).await;
     assert!(outcome.text.contains("decided by a remembered answer <code>apl_"), "{}", outcome.text);
 }
@@ -238,7 +238,7 @@ async fn ended_question_is_shown_with_its_end_and_without_buttons() {
     let fixture = QuestionFixture::new().await;
     let (first, second) = (&fixture.cluster.first, &fixture.cluster.second);
     let mut ada = PageReader::signed_in(first, "ada").await;
-    let expired = fixture.ask("a", "touch a").await;
+    let expired = fixture.create_question("a", "touch a").await;
     let page = ada.read(first, &expired).await;
     fixture.expire(&expired, |found| found["status"] == "expired").await;
     let shown = ada.read(second, &expired).await;
@@ -246,7 +246,7 @@ async fn ended_question_is_shown_with_its_end_and_without_buttons() {
     assert!(shown.text.contains("<strong>Denied</strong>"), "{}", shown.text);
     assert!(shown.text.contains("nobody answered in time"), "{}", shown.text);
     assert_eq!(ada.press(second, &expired, &page, "yes").await.status, 409);
-    let withdrawn = fixture.ask("b", "touch b").await;
+    let withdrawn = fixture.create_question("b", "touch b").await;
     let cancel = format!("/api/v1/commands/{}/cancel", fixture.command);
     let cancelled = first.post_as(&cancel, &fixture.cluster.operator.token, json!({})).await;
     assert_eq!(cancelled.status, 200, "{}", cancelled.text);

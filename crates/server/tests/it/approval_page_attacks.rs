@@ -60,7 +60,7 @@ async fn sign_in_form_of_another_site_is_refused() {
 async fn answer_without_a_session_is_not_taken() {
     let fixture = QuestionFixture::new().await;
     let server = &fixture.cluster.first;
-    let approval = fixture.ask("a", "touch a").await;
+    let approval = fixture.create_question("a", "touch a").await;
     let page = PageReader::signed_in(server, "ada").await.read(server, &approval).await;
     let form = answer_form(&page, "yes");
     let mut stranger = PageReader::anonymous();
@@ -89,7 +89,7 @@ async fn answer_without_a_session_is_not_taken() {
 async fn answer_needs_own_origin_and_csrf_token_of_the_session() {
     let fixture = QuestionFixture::new().await;
     let (first, second) = (&fixture.cluster.first, &fixture.cluster.second);
-    let approval = fixture.ask("a", "touch a").await;
+    let approval = fixture.create_question("a", "touch a").await;
     let mut ada = PageReader::signed_in(first, "ada").await;
     let other = PageReader::signed_in(first, "ada").await.read(first, &approval).await;
     let page = ada.read(first, &approval).await;
@@ -126,7 +126,7 @@ async fn answer_needs_own_origin_and_csrf_token_of_the_session() {
 async fn reading_the_page_decides_nothing() {
     let fixture = QuestionFixture::new().await;
     let server = &fixture.cluster.second;
-    let approval = fixture.ask("a", "touch a").await;
+    let approval = fixture.create_question("a", "touch a").await;
     let before = fixture.get(&approval).await;
     let mut ada = PageReader::signed_in(server, "ada").await;
     let form = answer_form(&ada.read(server, &approval).await, "yes");
@@ -147,7 +147,8 @@ async fn reading_the_page_decides_nothing() {
 async fn answer_to_another_text_is_not_taken() {
     let fixture = QuestionFixture::new().await;
     let (first, second) = (&fixture.cluster.first, &fixture.cluster.second);
-    let (harmless, harmful) = (fixture.ask("a", "ls").await, fixture.ask("b", "rm -rf ~").await);
+    let (harmless, harmful) =
+        (fixture.create_question("a", "ls").await, fixture.create_question("b", "rm -rf ~").await);
     let mut ada = PageReader::signed_in(first, "ada").await;
     let page = ada.read(first, &harmless).await;
     let refused = ada.press(second, &harmful, &page, "yes").await;
@@ -164,7 +165,7 @@ async fn answer_to_another_text_is_not_taken() {
 async fn question_of_another_tenant_looks_like_a_missing_one() {
     let fixture = QuestionFixture::new().await;
     let (first, second) = (&fixture.cluster.first, &fixture.cluster.second);
-    let approval = fixture.ask("a", "touch secret").await;
+    let approval = fixture.create_question("a", "touch secret").await;
     let ours = fixture.cluster.create_tenant("ours").await;
     let mallory = fixture.cluster.create_user("mallory").await;
     fixture.cluster.set_role(&ours, &mallory, "owner").await;
@@ -189,7 +190,7 @@ async fn question_of_another_tenant_looks_like_a_missing_one() {
 async fn member_who_may_not_answer_sees_no_buttons_and_is_refused() {
     let fixture = QuestionFixture::new().await;
     let (first, second) = (&fixture.cluster.first, &fixture.cluster.second);
-    let approval = fixture.ask("a", "touch a").await;
+    let approval = fixture.create_question("a", "touch a").await;
     let (mut ada, mut ben) =
         (PageReader::signed_in(first, "ada").await, PageReader::signed_in(first, "ben").await);
     let (adas, bens) = (ada.read(first, &approval).await, ben.read(first, &approval).await);
@@ -211,7 +212,7 @@ async fn local_only_question_is_not_answered_through_a_proxy() {
     let fixture = QuestionFixture::new().await;
     let (first, second) = (&fixture.cluster.first, &fixture.cluster.second);
     fixture.set_policy(json!({ "mode": "local-only" })).await;
-    let approval = fixture.ask("a", "touch a").await;
+    let approval = fixture.create_question("a", "touch a").await;
     let mut ada = PageReader::signed_in(first, "ada").await;
     let page = ada.read(first, &approval).await;
     assert_eq!(buttons(&page), 2, "from the same machine");

@@ -83,13 +83,13 @@ async fn capabilities_show_the_policy_of_the_acting_tenant() {
 async fn quorum_counts_people_and_no_service_keys() {
     let fixture = QuestionFixture::new().await;
     fixture.set_policy(json!({ "mode": "consensus", "quorum": 2 })).await;
-    let approval = fixture.ask("a", "touch a").await;
+    let approval = fixture.create_question("a", "touch a").await;
     assert_eq!(fixture.vote(&approval, &fixture.ada, "yes").await, pending());
     let (_, key) = fixture.cluster.create_key(&fixture.tenant.id, "operator").await;
     fixture.cluster.second.vote(&approval, &key, "yes").await.assert_failure(403, "forbidden");
     // Of three people, two who cannot agree any more leave no quorum, whatever keys there are.
     fixture.set_policy(json!({ "mode": "consensus", "quorum": 3 })).await;
-    let split = fixture.ask("b", "touch b").await;
+    let split = fixture.create_question("b", "touch b").await;
     assert_eq!(fixture.vote(&split, &fixture.ada, "yes").await, pending());
     assert_eq!(fixture.vote(&split, &fixture.ben, "no").await, decided());
     assert_eq!(fixture.get(&split).await["effect"], "deny");
@@ -100,7 +100,7 @@ async fn quorum_counts_people_and_no_service_keys() {
 async fn consensus_needs_equal_answers_of_a_quorum() {
     let fixture = QuestionFixture::new().await;
     fixture.set_policy(json!({ "mode": "consensus", "quorum": 2 })).await;
-    let approval = fixture.ask("a", "touch a").await;
+    let approval = fixture.create_question("a", "touch a").await;
     assert_eq!(fixture.vote(&approval, &fixture.ada, "yes").await, pending());
     assert_eq!(fixture.vote(&approval, &fixture.ada, "yes").await, pending(), "one vote each");
     let changed = fixture.cluster.second.vote(&approval, &fixture.ada.token, "no").await;
@@ -125,16 +125,16 @@ async fn consensus_needs_equal_answers_of_a_quorum() {
 async fn quorum_that_cannot_be_reached_denies_at_once() {
     let fixture = QuestionFixture::new().await;
     fixture.set_policy(json!({ "mode": "consensus", "quorum": 3 })).await;
-    let split = fixture.ask("a", "touch a").await;
+    let split = fixture.create_question("a", "touch a").await;
     assert_eq!(fixture.vote(&split, &fixture.ada, "yes").await, pending());
     assert_eq!(fixture.vote(&split, &fixture.ben, "no").await, decided(), "one voter is left");
     let found = fixture.get(&split).await;
     assert_eq!(json!([found["effect"], found["decidedBy"]]), json!(["deny", ["quorum"]]));
     fixture.set_policy(json!({ "mode": "consensus", "quorum": 4 })).await;
-    let hopeless = fixture.get(&fixture.ask("b", "touch b").await).await;
+    let hopeless = fixture.get(&fixture.create_question("b", "touch b").await).await;
     assert_eq!(json!([hopeless["status"], hopeless["effect"]]), json!(["decided", "deny"]));
     fixture.set_policy(json!({ "mode": "consensus", "quorum": 2, "veto": true })).await;
-    let vetoed = fixture.ask("c", "touch c").await;
+    let vetoed = fixture.create_question("c", "touch c").await;
     assert_eq!(fixture.vote(&vetoed, &fixture.ada, "no").await, decided());
 }
 
@@ -142,7 +142,7 @@ async fn quorum_that_cannot_be_reached_denies_at_once() {
 async fn vote_of_a_member_who_left_does_not_count() {
     let fixture = QuestionFixture::new().await;
     fixture.set_policy(json!({ "mode": "consensus", "quorum": 2 })).await;
-    let approval = fixture.ask("a", "touch a").await;
+    let approval = fixture.create_question("a", "touch a").await;
     assert_eq!(fixture.vote(&approval, &fixture.ada, "yes").await, pending());
     fixture.cluster.set_role(&fixture.tenant.id, &fixture.ada, "viewer").await;
     assert_eq!(fixture.vote(&approval, &fixture.ben, "yes").await, pending());
@@ -158,11 +158,11 @@ async fn designated_person_alone_answers() {
     let fixture = QuestionFixture::new().await;
     let operator = fixture.cluster.operator.clone();
     fixture.set_policy(json!({ "mode": "designated", "approverId": fixture.ada.principal })).await;
-    let named = fixture.ask("a", "touch a").await;
+    let named = fixture.create_question("a", "touch a").await;
     assert_eq!(fixture.vote(&named, &operator, "yes").await.0, 403, "the creator of the run");
     assert_eq!(fixture.vote(&named, &fixture.ada, "yes").await, decided());
     fixture.set_policy(json!({ "mode": "designated" })).await;
-    let of_sender = fixture.ask("b", "touch b").await;
+    let of_sender = fixture.create_question("b", "touch b").await;
     assert_eq!(fixture.vote(&of_sender, &fixture.ada, "yes").await.0, 403);
     assert_eq!(fixture.vote(&of_sender, &operator, "yes").await, decided(), "who sent the turn");
     let unknown = json!({ "mode": "designated", "approverId": "prn_01920000000070008000000000000000" });
@@ -174,7 +174,7 @@ async fn designated_person_alone_answers() {
 async fn local_only_accepts_direct_answers_from_this_machine() {
     let fixture = QuestionFixture::new().await;
     fixture.set_policy(json!({ "mode": "local-only" })).await;
-    let approval = fixture.ask("a", "touch a").await;
+    let approval = fixture.create_question("a", "touch a").await;
     let server = &fixture.cluster.second;
     let shown = fixture.get(&approval).await["shownDigest"].clone();
     for header in ["x-forwarded-for", "forwarded", "via"] {
@@ -215,7 +215,7 @@ async fn only_owners_change_the_policy_and_versions_are_kept() {
         403,
         "an operator of the tenant"
     );
-    let before = fixture.ask("a", "touch a").await;
+    let before = fixture.create_question("a", "touch a").await;
     let expected = json!({
         "version": 2, "mode": "consensus", "approverId": null, "quorum": 2, "veto": false,
         "expiresAfterMs": 600_000, "onExpiry": "deny", "holdForMs": 20_000,
@@ -247,7 +247,8 @@ async fn expired_question_is_escalated_to_owners_then_denied() {
     let fixture = QuestionFixture::new().await;
     let policy = json!({ "mode": "designated", "approverId": fixture.ada.principal, "onExpiry": "escalate" });
     fixture.set_policy(policy).await;
-    let (answered, ignored) = (fixture.ask("a", "touch a").await, fixture.ask("b", "touch b").await);
+    let (answered, ignored) =
+        (fixture.create_question("a", "touch a").await, fixture.create_question("b", "touch b").await);
     let operator = fixture.cluster.operator.clone();
     assert_eq!(fixture.vote(&answered, &operator, "yes").await.0, 403);
     for approval in [&answered, &ignored] {
@@ -264,7 +265,7 @@ async fn expired_question_is_escalated_to_owners_then_denied() {
 async fn expired_question_interrupts_its_turn_if_the_policy_says_so() {
     let fixture = QuestionFixture::new().await;
     fixture.set_policy(json!({ "mode": "first-responder", "onExpiry": "interrupt" })).await;
-    let approval = fixture.ask("a", "touch a").await;
+    let approval = fixture.create_question("a", "touch a").await;
     let ended = fixture.expire(&approval, |found| found["status"] != "pending").await;
     assert_eq!(json!([ended["status"], ended["effect"]]), json!(["void", "deny"]));
     let events = fixture.cluster.list_events(&fixture.claim.run).await;
@@ -278,12 +279,12 @@ async fn answer_of_an_owner_to_an_escalated_parked_question_is_delivered() {
     let designated =
         json!({ "mode": "designated", "approverId": fixture.ada.principal, "onExpiry": "escalate" });
     fixture.set_policy(designated).await;
-    let asked = fixture.ask("0", "touch a").await;
+    let asked = fixture.create_question("0", "touch a").await;
     fixture.park(&asked).await;
     fixture.expire(&asked, |found| found["escalated"] == true).await;
     let operator = fixture.cluster.first.sign_in("operator").await;
     assert_eq!(fixture.vote(&asked, &operator, "yes").await.0, 200);
     fixture.continue_turn().await;
-    let again = fixture.ask("1", "touch a").await;
+    let again = fixture.create_question("1", "touch a").await;
     assert_eq!(fixture.take(&again).await, json!(["delivering", "yes"]));
 }

@@ -11,7 +11,7 @@ use crate::support::runs::{command_question, text};
 impl QuestionFixture {
     /// Asks, and returns the status of the question and who decided.
     async fn ask_again(&self, request: &str, command: &str) -> (String, Value) {
-        let found = self.get(&self.ask(request, command).await).await;
+        let found = self.get(&self.create_question(request, command).await).await;
         (text(&found, "status"), found["decidedBy"].clone())
     }
 
@@ -49,7 +49,7 @@ fn pending() -> (String, Value) {
 #[tokio::test]
 async fn remembered_answer_holds_for_the_exact_action_in_its_scope() {
     let mut fixture = QuestionFixture::new().await;
-    let first = fixture.ask("0", "touch a").await;
+    let first = fixture.create_question("0", "touch a").await;
     let remembered = fixture.remember(&first, "yes", "session").await;
     assert_eq!(remembered.status, 200, "{}", remembered.text);
     let [rule] = &fixture.rules().await[..] else { panic!("one rule") };
@@ -69,20 +69,20 @@ async fn remembered_answer_holds_for_the_exact_action_in_its_scope() {
 #[tokio::test]
 async fn rule_of_an_agent_in_a_project_holds_in_other_sessions() {
     let mut fixture = QuestionFixture::new().await;
-    let first = fixture.ask("0", "touch a").await;
+    let first = fixture.create_question("0", "touch a").await;
     assert_eq!(fixture.remember(&first, "no", "agent-and-project").await.status, 200);
     fixture.start_other_run().await;
-    let found = fixture.get(&fixture.ask("0", "touch a").await).await;
+    let found = fixture.get(&fixture.create_question("0", "touch a").await).await;
     assert_eq!(json!([found["status"], found["effect"]]), json!(["decided", "deny"]));
 }
 
 #[tokio::test]
 async fn revoked_rule_answers_nothing_and_its_answer_is_not_delivered() {
     let fixture = QuestionFixture::new().await;
-    let first = fixture.ask("0", "touch a").await;
+    let first = fixture.create_question("0", "touch a").await;
     assert_eq!(fixture.remember(&first, "yes", "run").await.status, 200);
     let rule = text(&fixture.rules().await[0], "ruleId");
-    let undelivered = fixture.ask("1", "touch a").await;
+    let undelivered = fixture.create_question("1", "touch a").await;
     let developer = fixture.cluster.create_user("dev").await;
     fixture.cluster.set_role(&fixture.tenant.id, &developer, "developer").await;
     fixture.revoke(&rule, &developer).await.assert_failure(403, "forbidden");
@@ -104,7 +104,8 @@ async fn revoked_rule_answers_nothing_and_its_answer_is_not_delivered() {
 #[tokio::test]
 async fn rule_ends_with_the_right_of_its_author_and_with_its_policy() {
     let fixture = QuestionFixture::new().await;
-    let (first, second) = (fixture.ask("0", "touch a").await, fixture.ask("1", "touch b").await);
+    let (first, second) =
+        (fixture.create_question("0", "touch a").await, fixture.create_question("1", "touch b").await);
     for approval in [&first, &second] {
         assert_eq!(fixture.remember(approval, "yes", "session").await.status, 200);
     }
@@ -116,7 +117,7 @@ async fn rule_ends_with_the_right_of_its_author_and_with_its_policy() {
     let policy = Some(json!({ "mode": "consensus", "quorum": 2 }));
     let set = fixture.cluster.first.request_as(Method::PUT, &path, &fixture.cluster.operator.token, policy);
     assert_eq!(set.await.status, 200);
-    let under_quorum = fixture.ask("4", "touch b").await;
+    let under_quorum = fixture.create_question("4", "touch b").await;
     assert_eq!(fixture.get(&under_quorum).await["status"], "pending", "another policy");
     let refused = fixture.remember(&under_quorum, "yes", "session").await;
     refused.assert_failure(400, "schema-invalid");
@@ -144,13 +145,13 @@ async fn rules_and_answers_of_a_revoked_key_allow_nothing() {
     let fixture = QuestionFixture::new().await;
     let tenant = &fixture.tenant.id;
     let (id, key) = fixture.cluster.create_key(tenant, "operator").await;
-    let first = fixture.ask("0", "touch a").await;
+    let first = fixture.create_question("0", "touch a").await;
     let shown = fixture.get(&first).await["shownDigest"].clone();
     let body = json!({ "optionId": "yes", "shownDigest": shown, "remember": "session" });
     let path = format!("/api/v1/approvals/{first}/votes");
     assert_eq!(fixture.cluster.second.post_as(&path, &key, body).await.status, 200);
     assert_eq!(fixture.ask_again("1", "touch a").await.0, "decided");
-    let undelivered = fixture.ask("2", "touch b").await;
+    let undelivered = fixture.create_question("2", "touch b").await;
     assert_eq!(fixture.cluster.second.vote(&undelivered, &key, "yes").await.status, 200);
     let revoke = format!("/api/v1/tenants/{tenant}/keys/{id}");
     let token = &fixture.cluster.operator.token;
@@ -163,7 +164,7 @@ async fn rules_and_answers_of_a_revoked_key_allow_nothing() {
 #[tokio::test]
 async fn many_rules_of_other_policies_do_not_hide_a_valid_one() {
     let fixture = QuestionFixture::new().await;
-    let first = fixture.ask("0", "touch a").await;
+    let first = fixture.create_question("0", "touch a").await;
     assert_eq!(fixture.remember(&first, "yes", "session").await.status, 200);
     let older = "INSERT INTO approval_rules (id, tenant, approval, action_digest, scope, run, session, agent, project, \
                  effect, policy_version, author, expires_at) \

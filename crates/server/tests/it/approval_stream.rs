@@ -54,10 +54,10 @@ fn content(event: &Value) -> Value {
 #[tokio::test]
 async fn stream_shows_questions_and_answers_and_resumes_on_the_other_replica() {
     let fixture = QuestionFixture::new().await;
-    let earlier = fixture.ask("0", "touch a").await;
+    let earlier = fixture.create_question("0", "touch a").await;
     let position = fixture.position().await;
     let mut stream = fixture.follow(&fixture.cluster.second, None).await;
-    let asked = fixture.ask("1", "touch 'hunter2hunter2'").await;
+    let asked = fixture.create_question("1", "touch 'hunter2hunter2'").await;
     assert_eq!(fixture.vote(&asked, &fixture.ada, "yes").await.0, 200);
     fixture.take(&asked).await;
     let end = json!({ "status": "completed" });
@@ -93,7 +93,7 @@ async fn long_poll_returns_when_a_question_is_asked_on_the_other_replica() {
     let query = format!("&after={position}&wait=25000");
     let ask = async {
         fixture.wait_for_open_long_poll().await;
-        fixture.ask("0", "touch a").await
+        fixture.create_question("0", "touch a").await
     };
     let (listed, asked) = join(fixture.list(&fixture.ada, &query), ask).await;
     assert_eq!(listed["approvals"][0]["approvalId"], asked);
@@ -120,7 +120,7 @@ async fn right_taken_away_during_a_long_poll_ends_it_with_nothing() {
         let token = &fixture.cluster.operator.token;
         let removed = fixture.cluster.first.request_as(Method::DELETE, &member, token, None).await;
         assert_eq!(removed.status, 200, "{}", removed.text);
-        fixture.ask("0", "touch a").await
+        fixture.create_question("0", "touch a").await
     };
     let waiting = fixture.cluster.second.get_as(&path, &fixture.ada.token);
     let (listed, _) = tokio::time::timeout(TIMEOUT, join(waiting, remove_and_ask)).await.expect("an answer");
@@ -133,9 +133,9 @@ async fn list_shows_what_the_caller_may_answer_under_the_policy() {
     let developer = fixture.cluster.create_user("dev").await;
     fixture.cluster.set_role(&fixture.tenant.id, &developer, "developer").await;
     let operator = fixture.cluster.first.sign_in("operator").await;
-    let first = fixture.ask("0", "touch a").await;
+    let first = fixture.create_question("0", "touch a").await;
     fixture.set_policy(json!({ "mode": "designated", "approverId": fixture.ada.principal })).await;
-    let second = fixture.ask("1", "touch b").await;
+    let second = fixture.create_question("1", "touch b").await;
     let both = vec![second.clone(), first.clone()];
     for (user, answerable) in [
         (&operator, vec![first.clone()]),
@@ -155,10 +155,10 @@ async fn list_shows_what_the_caller_may_answer_under_the_policy() {
 #[tokio::test]
 async fn list_is_of_one_run_or_one_session() {
     let mut fixture = QuestionFixture::new().await;
-    let first = fixture.ask("0", "touch a").await;
+    let first = fixture.create_question("0", "touch a").await;
     let (run, session) = (fixture.claim.run.clone(), text(&fixture.get(&first).await, "sessionId"));
     (fixture.claim, fixture.command) = fixture.cluster.start_command(&fixture.tenant).await;
-    let second = fixture.ask("0", "touch a").await;
+    let second = fixture.create_question("0", "touch a").await;
     for query in [format!("&runId={run}"), format!("&sessionId={session}")] {
         assert_eq!(fixture.listed_ids(&fixture.ada, &query).await, [first.as_str()]);
     }

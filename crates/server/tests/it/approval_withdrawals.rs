@@ -51,7 +51,7 @@ impl QuestionFixture {
 #[tokio::test]
 async fn withdrawn_question_ends_the_wait_of_its_agent_without_an_answer() {
     let fixture = QuestionFixture::new().await;
-    let asked = fixture.ask("0", "touch a").await;
+    let asked = fixture.create_question("0", "touch a").await;
     let (withdrawn, taken) =
         tokio::join!(fixture.withdraw(&asked, &fixture.ada.token), fixture.wait_for_answer(&asked));
     assert_eq!(withdrawn.status, 200, "{}", withdrawn.text);
@@ -71,14 +71,14 @@ async fn withdrawn_question_ends_the_wait_of_its_agent_without_an_answer() {
         events.iter().filter(|event| event["payload"]["reason"] == "withdrawn-by-person").collect();
     assert_eq!(ends.len(), 1, "{events:?}");
     // A withdrawal is no denial: the same action is asked anew.
-    let next = fixture.ask("1", "touch a").await;
+    let next = fixture.create_question("1", "touch a").await;
     assert_eq!(fixture.status(&next).await, "pending");
 }
 
 #[tokio::test]
 async fn withdrawn_parked_question_continues_nothing() {
     let fixture = QuestionFixture::new().await;
-    let parked = fixture.ask("0", "touch a").await;
+    let parked = fixture.create_question("0", "touch a").await;
     fixture.park(&parked).await;
     assert_eq!(fixture.withdraw(&parked, &fixture.ada.token).await.status, 200);
     assert_eq!(fixture.end(&parked).await, json!(["withdrawn", "withdrawn-by-person", null, false]));
@@ -91,19 +91,20 @@ async fn withdrawn_parked_question_continues_nothing() {
 #[tokio::test]
 async fn answer_continues_the_turn_when_its_other_question_is_withdrawn() {
     let mut fixture = QuestionFixture::new().await;
-    let (answered, withdrawn) = (fixture.ask("0", "touch a").await, fixture.ask("1", "touch b").await);
+    let (answered, withdrawn) =
+        (fixture.create_question("0", "touch a").await, fixture.create_question("1", "touch b").await);
     fixture.park(&answered).await;
     assert_eq!(fixture.vote(&answered, &fixture.ada, "yes").await.0, 200);
     assert_eq!(fixture.withdraw(&withdrawn, &fixture.ben.token).await.status, 200);
     fixture.continue_turn().await;
-    let again = fixture.ask("2", "touch a").await;
+    let again = fixture.create_question("2", "touch a").await;
     assert_eq!(fixture.wait_for_answer(&again).await, json!(["delivering", "yes", false]));
 }
 
 #[tokio::test]
 async fn decided_question_cannot_be_withdrawn() {
     let fixture = QuestionFixture::new().await;
-    let asked = fixture.ask("0", "touch a").await;
+    let asked = fixture.create_question("0", "touch a").await;
     assert_eq!(fixture.vote(&asked, &fixture.ada, "yes").await.0, 200);
     let refused = fixture.withdraw(&asked, &fixture.ben.token).await;
     refused.assert_failure(409, "conflict");
@@ -124,7 +125,7 @@ async fn creator_without_the_permission_withdraws_under_any_policy() {
     let developer = fixture.cluster.create_user("dev").await;
     fixture.cluster.set_role(&fixture.tenant.id, &developer, "developer").await;
     fixture.set_policy(json!({ "mode": "designated", "approverId": fixture.ada.principal })).await;
-    let asked = fixture.ask("0", "touch a").await;
+    let asked = fixture.create_question("0", "touch a").await;
     fixture.withdraw(&asked, &developer.token).await.assert_failure(403, "forbidden");
     let creator = format!(
         "UPDATE runs SET created_by = '{}' WHERE id = '{}'",
@@ -142,7 +143,7 @@ async fn creator_without_the_permission_withdraws_under_any_policy() {
 async fn callers_without_the_right_withdraw_nothing() {
     let fixture = QuestionFixture::new().await;
     let cluster = &fixture.cluster;
-    let asked = fixture.ask("0", "touch a").await;
+    let asked = fixture.create_question("0", "touch a").await;
     let member = cluster.create_user("member").await;
     for role in ["viewer", "developer"] {
         cluster.set_role(&fixture.tenant.id, &member, role).await;

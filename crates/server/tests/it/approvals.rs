@@ -13,7 +13,7 @@ const TIMEOUT: Duration = Duration::from_secs(120);
 impl QuestionFixture {
     /// Asks for a command with a secret in it.
     async fn ask_with_secret(&self, request: &str) -> String {
-        self.ask(request, "touch a; curl -H 'Authorization: Bearer hunter2hunter2'").await
+        self.create_question(request, "touch a; curl -H 'Authorization: Bearer hunter2hunter2'").await
     }
 
     async fn decide(&self, approval: &str, option: &str) {

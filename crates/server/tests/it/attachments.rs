@@ -262,7 +262,7 @@ async fn url_in_a_run_is_resolved_for_its_owner_in_its_tenant_alone() {
 }
 
 #[tokio::test]
-async fn storage_that_is_down_is_a_503_and_nothing_is_half_stored() {
+async fn unavailable_storage_returns_503_and_stores_nothing() {
     let fixture = Fixture::new().await;
     let before = fixture.upload().await;
     let objects = fixture.folder.path().join("objects");

@@ -77,7 +77,7 @@ impl QuestionFixture {
 #[tokio::test]
 async fn question_parked_for_a_night_is_answered_and_continued() {
     let mut fixture = QuestionFixture::new().await;
-    let parked = fixture.ask("0", "touch a").await;
+    let parked = fixture.create_question("0", "touch a").await;
     assert_eq!(fixture.take_or_park(&parked).await, json!(["pending", null, false]));
     fixture.park(&parked).await;
     fixture.pass_time("8 hours").await;
@@ -92,37 +92,39 @@ async fn question_parked_for_a_night_is_answered_and_continued() {
     assert_eq!(fixture.get(&parked).await["status"], "void");
     assert_eq!(fixture.answer(&parked, "no").await, 409, "decided");
     fixture.continue_turn().await;
-    let again = fixture.ask("1", "touch a").await;
+    let again = fixture.create_question("1", "touch a").await;
     assert_eq!(fixture.take_or_park(&again).await, json!(["delivering", "yes", false]));
     assert_eq!(fixture.get(&parked).await["status"], "reused");
-    let third = fixture.ask("2", "touch a").await;
+    let third = fixture.create_question("2", "touch a").await;
     assert_eq!(fixture.get(&third).await["status"], "pending", "once");
 }
 
 #[tokio::test]
 async fn denial_of_a_parked_question_is_told_in_the_next_turn() {
     let mut fixture = QuestionFixture::new().await;
-    let parked = fixture.ask("0", "touch a").await;
+    let parked = fixture.create_question("0", "touch a").await;
     fixture.park(&parked).await;
     assert_eq!(fixture.answer(&parked, "no").await, 200);
     let turns = fixture.continuing_turns().await;
     assert!(text(&turns[0]["payload"], "prompt").contains("has denied it"), "{turns:?}");
     fixture.continue_turn().await;
-    let again = fixture.ask("1", "touch a").await;
+    let again = fixture.create_question("1", "touch a").await;
     assert_eq!(fixture.take_or_park(&again).await, json!(["delivering", "no", false]));
 }
 
 #[tokio::test]
 async fn last_answer_of_several_parked_questions_continues_the_turn() {
     let mut fixture = QuestionFixture::new().await;
-    let (first, second) = (fixture.ask("0", "touch a").await, fixture.ask("1", "touch b").await);
+    let (first, second) =
+        (fixture.create_question("0", "touch a").await, fixture.create_question("1", "touch b").await);
     fixture.park(&first).await;
     assert_eq!(fixture.get(&second).await["parked"], true);
     assert_eq!(fixture.answer(&first, "yes").await, 200);
     assert_eq!(fixture.continuing_turns().await, [] as [Value; 0]);
     assert_eq!(fixture.answer(&second, "no").await, 200);
     fixture.continue_turn().await;
-    let (allowed, denied) = (fixture.ask("2", "touch a").await, fixture.ask("3", "touch b").await);
+    let (allowed, denied) =
+        (fixture.create_question("2", "touch a").await, fixture.create_question("3", "touch b").await);
     assert_eq!(fixture.take_or_park(&allowed).await, json!(["delivering", "yes", false]));
     assert_eq!(fixture.take_or_park(&denied).await, json!(["delivering", "no", false]));
 }
@@ -130,7 +132,8 @@ async fn last_answer_of_several_parked_questions_continues_the_turn() {
 #[tokio::test]
 async fn answer_continues_the_turn_when_its_other_question_expires() {
     let mut fixture = QuestionFixture::new().await;
-    let (answered, expired) = (fixture.ask("0", "touch a").await, fixture.ask("1", "touch b").await);
+    let (answered, expired) =
+        (fixture.create_question("0", "touch a").await, fixture.create_question("1", "touch b").await);
     fixture.park(&expired).await;
     assert_eq!(fixture.answer(&answered, "yes").await, 200);
     assert_eq!(fixture.continuing_turns().await, [] as [Value; 0]);
@@ -140,7 +143,8 @@ async fn answer_continues_the_turn_when_its_other_question_expires() {
     assert_eq!(turns[0]["payload"]["approvalId"], answered);
     assert!(text(&turns[0]["payload"], "prompt").contains("has allowed it now"), "{turns:?}");
     fixture.continue_turn().await;
-    let (allowed, denied) = (fixture.ask("2", "touch a").await, fixture.ask("3", "touch b").await);
+    let (allowed, denied) =
+        (fixture.create_question("2", "touch a").await, fixture.create_question("3", "touch b").await);
     assert_eq!(fixture.take_or_park(&allowed).await, json!(["delivering", "yes", false]));
     assert_eq!(fixture.take_or_park(&denied).await, json!(["delivering", "no", false]));
 }
@@ -148,7 +152,8 @@ async fn answer_continues_the_turn_when_its_other_question_expires() {
 #[tokio::test]
 async fn turn_stays_ended_when_all_its_parked_questions_expire() {
     let fixture = QuestionFixture::new().await;
-    let questions = [fixture.ask("0", "touch a").await, fixture.ask("1", "touch b").await];
+    let questions =
+        [fixture.create_question("0", "touch a").await, fixture.create_question("1", "touch b").await];
     fixture.park(&questions[0]).await;
     for question in &questions {
         fixture.expire(question, |found| found["status"] == "void").await;
@@ -159,7 +164,7 @@ async fn turn_stays_ended_when_all_its_parked_questions_expire() {
 #[tokio::test]
 async fn answer_before_the_parked_turn_has_ended_is_not_lost() {
     let mut fixture = QuestionFixture::new().await;
-    let parked = fixture.ask("0", "touch a").await;
+    let parked = fixture.create_question("0", "touch a").await;
     fixture.pass_time("11 minutes").await;
     assert_eq!(fixture.take_or_park(&parked).await, json!(["pending", null, true]));
     assert_eq!(fixture.answer(&parked, "yes").await, 200);
@@ -171,14 +176,14 @@ async fn answer_before_the_parked_turn_has_ended_is_not_lost() {
     let [turn] = &fixture.continuing_turns().await[..] else { panic!("one turn continues") };
     fixture.command = text(turn, "commandId");
     assert_eq!(fixture.cluster.first.ack(&fixture.claim, &fixture.command).await.status, 200);
-    let again = fixture.ask("1", "touch a").await;
+    let again = fixture.create_question("1", "touch a").await;
     assert_eq!(fixture.take_or_park(&again).await, json!(["delivering", "yes", false]));
 }
 
 #[tokio::test]
 async fn cancelled_run_withdraws_its_parked_questions() {
     let fixture = QuestionFixture::new().await;
-    let parked = fixture.ask("0", "touch a").await;
+    let parked = fixture.create_question("0", "touch a").await;
     fixture.park(&parked).await;
     let cancel = format!("/api/v1/runs/{}/cancel", fixture.claim.run);
     let cancelled = fixture.cluster.first.post_as(&cancel, &fixture.cluster.operator.token, json!({})).await;
@@ -191,7 +196,7 @@ async fn cancelled_run_withdraws_its_parked_questions() {
 #[tokio::test]
 async fn parked_question_survives_the_loss_of_its_runner() {
     let mut fixture = QuestionFixture::new().await;
-    let parked = fixture.ask("0", "touch a").await;
+    let parked = fixture.create_question("0", "touch a").await;
     fixture.pass_time("11 minutes").await;
     assert_eq!(fixture.take_or_park(&parked).await, json!(["pending", null, true]));
     fixture.lose_runner().await;
@@ -199,7 +204,7 @@ async fn parked_question_survives_the_loss_of_its_runner() {
     assert_eq!(json!([found["status"], found["parked"]]), json!(["pending", true]));
     assert_eq!(fixture.answer(&parked, "yes").await, 200);
     fixture.continue_turn().await;
-    let again = fixture.ask("1", "touch a").await;
+    let again = fixture.create_question("1", "touch a").await;
     assert_eq!(fixture.take_or_park(&again).await, json!(["delivering", "yes", false]));
 }
 
@@ -207,7 +212,7 @@ async fn parked_question_survives_the_loss_of_its_runner() {
 #[tokio::test]
 async fn answer_that_is_decided_while_the_question_is_parked_is_delivered() {
     let fixture = QuestionFixture::new().await;
-    let asked = fixture.ask("0", "touch a").await;
+    let asked = fixture.create_question("0", "touch a").await;
     fixture.pass_time("11 minutes").await;
     let mut sql = fixture.cluster.db.sql().await;
     let run = fixture.claim.run.trim_start_matches("run_");
@@ -234,7 +239,7 @@ async fn answer_that_is_decided_while_the_question_is_parked_is_delivered() {
 #[tokio::test]
 async fn idle_limit_of_a_run_does_not_end_it_while_its_question_is_parked() {
     let fixture = QuestionFixture::new().await;
-    let asked = fixture.ask("0", "touch a").await;
+    let asked = fixture.create_question("0", "touch a").await;
     fixture.park(&asked).await;
     let idle = fixture.cluster.create_run(&fixture.tenant).await;
     let mut sql = fixture.cluster.db.sql().await;

@@ -88,7 +88,7 @@ async fn liveness_shows_each_phase_and_its_recovery_actions() {
 async fn liveness_says_that_a_person_must_answer_also_when_parked() {
     let fixture = QuestionFixture::new().await;
     let (cluster, run) = (&fixture.cluster, fixture.claim.run.as_str());
-    let asked = fixture.ask("0", "touch a").await;
+    let asked = fixture.create_question("0", "touch a").await;
     assert_eq!(
         phase(cluster, run, &fixture.command).await,
         json!(["waiting-approval", false, ["answer-question", "cancel-command"]])

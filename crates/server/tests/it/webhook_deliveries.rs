@@ -26,7 +26,7 @@ async fn verify_events_before_and_after_a_rotation(library: NodeScript) {
     let receiver = OfficialReceiver::start(library);
     let (webhook, first_secret) = fixture.cluster.create_webhook(&fixture.tenant.id, &receiver.url).await;
     receiver.set_secret(&first_secret).await;
-    let approval = fixture.ask("é", "ls").await;
+    let approval = fixture.create_question("é", "ls").await;
     let received = receiver.wait_for(1).await;
     assert_eq!(json!([received[0]["verified"], received[0]["signatures"]]), json!([true, 1]), "{received:?}");
     assert_eq!(received[0]["payload"]["data"]["approvalId"], json!(approval));
@@ -116,7 +116,7 @@ async fn receiver_that_is_gone_is_disabled() {
     fixture.send_test(&webhook).await;
     let disabled = fixture.wait_for_webhook(|webhook| webhook["enabled"] == false).await;
     assert_eq!(disabled["disabledReason"], "gone");
-    fixture.ask("0", "ls").await;
+    fixture.create_question("0", "ls").await;
     fixture.wait_for_empty_queue().await;
     assert_eq!(receiver.received().len(), 1);
     let path = format!("{}/{webhook}/test", fixture.webhooks_path());
@@ -134,7 +134,7 @@ async fn silent_receiver_fails_after_ten_seconds_and_others_are_served() {
     let endless = WebhookReceiver::start([Answer::EndlessBody]).await;
     fixture.add_webhook(&silent).await;
     fixture.add_webhook(&endless).await;
-    fixture.ask("0", "ls").await;
+    fixture.create_question("0", "ls").await;
     silent.wait_for(1).await;
     endless.wait_for(1).await;
     let failed = fixture.wait_for_webhook(|webhook| webhook["lastFailure"].is_object()).await;

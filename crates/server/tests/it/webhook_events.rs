@@ -16,7 +16,7 @@ async fn question_and_answer_are_sent_once_by_two_replicas() {
     let created = fixture.cluster.first.post_as(&fixture.webhooks_path(), token, only_decided).await;
     assert_eq!(created.status, 201, "{}", created.text);
 
-    let approval = fixture.ask("0", "curl -H 'Authorization: Bearer hunter2hunter2'").await;
+    let approval = fixture.create_question("0", "curl -H 'Authorization: Bearer hunter2hunter2'").await;
     let requested = receiver.wait_for(1).await.remove(0);
     let shown = fixture.get(&approval).await;
     let about = json!({
@@ -59,7 +59,7 @@ async fn many_questions_are_each_sent_once_by_two_replicas() {
     fixture.add_webhook(&receiver).await;
     let mut asked = Vec::new();
     for request in 0..16 {
-        asked.push(fixture.ask(&request.to_string(), &format!("echo {request}")).await);
+        asked.push(fixture.create_question(&request.to_string(), &format!("echo {request}")).await);
     }
     fixture.wait_for_empty_queue().await;
     let received = receiver.received();
@@ -77,8 +77,8 @@ async fn expired_question_is_told_and_a_remembered_answer_is_not() {
     fixture.cluster.create_approval_rule(&fixture.claim, &fixture.command).await;
     fixture.add_webhook(&receiver).await;
     // The rule answers it at once.
-    fixture.ask("again", "remembered").await;
-    let approval = fixture.ask("0", "ls").await;
+    fixture.create_question("again", "remembered").await;
+    let approval = fixture.create_question("0", "ls").await;
     let mut sql = fixture.cluster.db.sql().await;
     sql.execute("UPDATE approvals SET expires_at = now() - interval '1 second' WHERE status = 'pending'")
         .await;
@@ -102,7 +102,7 @@ async fn escalated_question_is_told_again() {
     let receiver = WebhookReceiver::start([]).await;
     fixture.add_webhook(&receiver).await;
     fixture.set_policy(json!({ "mode": "first-responder", "onExpiry": "escalate" })).await;
-    let approval = fixture.ask("0", "ls").await;
+    let approval = fixture.create_question("0", "ls").await;
     let asked = fixture.get(&approval).await;
     receiver.wait_for(1).await;
     let mut sql = fixture.cluster.db.sql().await;
@@ -131,7 +131,7 @@ async fn withdrawn_question_is_told_with_its_reason() {
     fixture.add_webhook(&receiver).await;
     let mut expected = Vec::new();
     for reason in ["turn-ended", "cancelled", "runner-lost"] {
-        let approval = fixture.ask("0", "touch 'hunter2hunter2'").await;
+        let approval = fixture.create_question("0", "touch 'hunter2hunter2'").await;
         let cluster = &fixture.cluster;
         match reason {
             "turn-ended" => {

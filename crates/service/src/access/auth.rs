@@ -26,7 +26,7 @@ use crate::access::error::{AccessError, OidcError};
 use crate::access::password_queue::PasswordQueue;
 use crate::access::secrets::{is_due_for_touch, matches};
 use crate::access::signing::Signing;
-use crate::access::timestamps::add;
+use crate::access::timestamps::saturating_add;
 
 /// The lifetime of an access token. Short, because others may check a token without the database.
 const ACCESS_LIFETIME: SignedDuration = SignedDuration::from_mins(5);
@@ -197,7 +197,7 @@ impl Auth {
     ) -> Result<Tokens, ServiceError> {
         let (login, now) = (LoginId::generate(), self.clock.now());
         let (refresh, hash) = OpaqueSecret::generate(OpaqueSecretKind::Refresh, login.as_uuid());
-        let family = TokenFamily::new(hash.as_bytes().to_vec(), now, add(now, LOGIN_LIFETIME));
+        let family = TokenFamily::new(hash.as_bytes().to_vec(), now, saturating_add(now, LOGIN_LIFETIME));
         if !logins::insert(&mut tx, login, principal, LoginKind::Tokens, &family).await? {
             return Err(method.disabled_error());
         }
@@ -381,7 +381,7 @@ impl Auth {
         refresh: SecretString,
     ) -> Result<Tokens, ServiceError> {
         let now = self.clock.now();
-        let access_expires_at = add(now, ACCESS_LIFETIME);
+        let access_expires_at = saturating_add(now, ACCESS_LIFETIME);
         let access = self.signing.sign(&AccessClaims {
             id: Uuid::now_v7(),
             principal,

@@ -14,7 +14,7 @@ use crate::ServiceError;
 use crate::access::audit;
 use crate::access::auth::{Auth, PasswordAttempt, SignInMethod, login_created_event};
 use crate::access::secrets::matches;
-use crate::access::timestamps::add;
+use crate::access::timestamps::saturating_add;
 
 /// The lifetime of a browser session. Shorter than a login with tokens, because the cookie is not rotated.
 pub const LIFETIME: SignedDuration = SignedDuration::from_hours(7 * 24);
@@ -44,7 +44,7 @@ impl Auth {
         method: SignInMethod,
     ) -> Result<BrowserSession, ServiceError> {
         let (login, now) = (LoginId::generate(), self.clock.now());
-        let expires_at = add(now, LIFETIME);
+        let expires_at = saturating_add(now, LIFETIME);
         let (cookie, hash) = OpaqueSecret::generate(OpaqueSecretKind::BrowserSession, login.as_uuid());
         let family = TokenFamily::new(hash.as_bytes().to_vec(), now, expires_at);
         if !logins::insert(tx, login, principal, LoginKind::Browser, &family).await? {

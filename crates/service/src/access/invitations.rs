@@ -19,7 +19,7 @@ use serde_json::json;
 use crate::ServiceError;
 use crate::access::audit::{self, AuditEvent, AuditLog};
 use crate::access::secrets::matches;
-use crate::access::timestamps::add;
+use crate::access::timestamps::saturating_add;
 use crate::idempotency::{self, Claim, IdempotencyKey};
 
 /// A created invitation. The secret is returned once; an idempotent replay has none.
@@ -89,7 +89,7 @@ impl Invitations {
             return Ok(CreatedInvitation { id: InviteId::from_uuid(created), secret: None });
         }
         let (secret, hash) = OpaqueSecret::generate(OpaqueSecretKind::Invite, id.as_uuid());
-        let expires_at = add(self.clock.now(), invitation::LIFETIME);
+        let expires_at = saturating_add(self.clock.now(), invitation::LIFETIME);
         let invited_by = caller.principal;
         let new = NewInvitation { id, tenant, role, note, hash: hash.as_bytes(), invited_by, expires_at };
         invitations::insert(&mut tx, &new).await?;

@@ -26,11 +26,11 @@ pub struct CreatedKey {
 
 /// Creates, lists and revokes service keys.
 #[derive(Debug, Clone)]
-pub struct Keys {
+pub struct ServiceKeys {
     store: Store,
 }
 
-impl Keys {
+impl ServiceKeys {
     #[must_use]
     pub fn new(store: Store) -> Self {
         Self { store }

@@ -35,7 +35,7 @@ pub struct Group {
     pub auth: auth::Auth,
     pub bounds: bounds::Bounds,
     pub invitations: invitations::Invitations,
-    pub keys: keys::Keys,
+    pub keys: keys::ServiceKeys,
     /// None where no identity provider is configured.
     pub oidc: Option<oidc::Oidc>,
     pub projects: projects::Projects,
@@ -54,7 +54,7 @@ pub fn open(deps: &Deps, auth: auth::Auth, oidc: Option<oidc::Oidc>) -> Group {
         auth,
         bounds: bounds::Bounds::new(store(), Arc::clone(&deps.run_bounds)),
         invitations: invitations::Invitations::new(store(), deps.clock.clone()),
-        keys: keys::Keys::new(store()),
+        keys: keys::ServiceKeys::new(store()),
         oidc,
         projects: projects::Projects::new(store()),
         signing: Arc::clone(&deps.signing),

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use guildhall_domain::access::signing::{KeyRing, RotationPolicy, SigningKey};
 use guildhall_domain::ids::SigningKeyId;
 use guildhall_domain::ops::rate::RateKey;
-use guildhall_identity::access_token::{AccessClaims, Signer, TokenError, VerifyingKeys, verify};
+use guildhall_identity::access_token::{AccessClaims, AccessTokenSigner, TokenError, VerifyingKeys, verify};
 use guildhall_identity::name_tag::NameTagger;
 use guildhall_identity::seal::Kek;
 use guildhall_identity::signing_key::{PrivateKey, PublicKey, jwks};
@@ -43,7 +43,7 @@ pub struct Signing {
 #[derive(Debug, Default)]
 struct LoadedKeys {
     ring: KeyRing,
-    signers: Vec<(SigningKeyId, Signer)>,
+    signers: Vec<(SigningKeyId, AccessTokenSigner)>,
     verifying: VerifyingKeys,
     published: Value,
 }
@@ -146,7 +146,7 @@ impl Signing {
         for key in stored.iter().filter(|stored| published.contains(&stored.key.id)) {
             let private = PrivateKey::open(key.key.id, &self.kek, &key.sealed_private_key)?;
             public.push(private.public());
-            signers.push((key.key.id, Signer::new(&private, &self.issuer)));
+            signers.push((key.key.id, AccessTokenSigner::new(&private, &self.issuer)));
         }
         let loaded =
             LoadedKeys { ring, signers, published: jwks(&public), verifying: VerifyingKeys::new(public) };

@@ -20,7 +20,7 @@ use uuid::Uuid;
 use crate::ServiceError;
 use crate::access::audit::{self, AuditEvent};
 use crate::access::auth::Auth;
-use crate::access::timestamps::add;
+use crate::access::timestamps::saturating_add;
 
 /// The lifetime of a subject's token. Revoking the service key that minted it ends it earlier.
 const SUBJECT_LIFETIME: SignedDuration = SignedDuration::from_mins(15);
@@ -54,7 +54,7 @@ impl Auth {
             None => create_subject(&self.store, caller, subject, name).await?,
         };
         let now = self.clock.now();
-        let access_expires_at = add(now, SUBJECT_LIFETIME);
+        let access_expires_at = saturating_add(now, SUBJECT_LIFETIME);
         let access = self.signing.sign(&AccessClaims {
             id: Uuid::now_v7(),
             principal,

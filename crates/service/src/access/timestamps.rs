@@ -3,6 +3,6 @@
 use jiff::{SignedDuration, Timestamp};
 
 /// Adds a duration; saturates at the end of time.
-pub(crate) fn add(at: Timestamp, time: SignedDuration) -> Timestamp {
+pub(crate) fn saturating_add(at: Timestamp, time: SignedDuration) -> Timestamp {
     at.checked_add(time).unwrap_or(Timestamp::MAX)
 }

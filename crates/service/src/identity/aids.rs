@@ -23,7 +23,7 @@ use super::issuer::Issuer;
 use super::transparency;
 use crate::ServiceError;
 use crate::access::audit::{self, AuditEvent, AuditLog};
-use crate::access::timestamps::add;
+use crate::access::timestamps::saturating_add;
 
 /// Creates, lists, renews and revokes AIDs.
 #[derive(Debug, Clone)]
@@ -61,7 +61,7 @@ impl Aids {
         }
         let lifetime = SignedDuration::try_from(RESERVATION_LIFETIME).unwrap_or_default();
         let reservation =
-            Reservation { name, address, owner: caller.principal, expires_at: add(now, lifetime) };
+            Reservation { name, address, owner: caller.principal, expires_at: saturating_add(now, lifetime) };
         aid_reservations::put(&mut tx, &reservation, now).await?;
         let detail = json!({ "address": address, "expiresAt": reservation.expires_at });
         record(&mut tx, "aid.reserved", Some(caller.principal), &aid, detail).await?;
@@ -182,7 +182,7 @@ impl Aids {
     pub(crate) async fn renew_hosted(&self, aid: &Aid, left: SignedDuration) -> Result<(), ServiceError> {
         let (mut tx, now) = (self.store.begin().await?, self.clock.now());
         let found = aids::lock(&mut tx, aid).await?.ok_or(ServiceError::NOT_FOUND)?;
-        if found.certificate.not_after > add(now, left) {
+        if found.certificate.not_after > saturating_add(now, left) {
             // Another replica was faster.
             return Ok(tx.rollback().await?);
         }

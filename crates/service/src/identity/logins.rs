@@ -27,7 +27,7 @@ use super::error::{AidLoginError, IdentityError};
 use super::issuer::Issuer;
 use crate::ServiceError;
 use crate::access::auth::Auth;
-use crate::access::timestamps::add;
+use crate::access::timestamps::saturating_add;
 
 /// The lifetime of a login of an AID, however often it is refreshed. It ends with the certificate if that is earlier.
 const LOGIN_LIFETIME: SignedDuration = SignedDuration::from_hours(30 * 24);
@@ -135,7 +135,7 @@ impl AidLogins {
             self.verify_signed_challenge(signed, message.as_bytes()).await?;
         let (login, now) = (LoginId::generate(), self.auth.clock.now());
         let (refresh, hash) = OpaqueSecret::generate(OpaqueSecretKind::Refresh, login.as_uuid());
-        let expires_at = add(now, LOGIN_LIFETIME).min(aid.certificate.not_after);
+        let expires_at = saturating_add(now, LOGIN_LIFETIME).min(aid.certificate.not_after);
         let family = TokenFamily::new(hash.as_bytes().to_vec(), now, expires_at);
         if !logins::insert(&mut tx, login, aid.owner, LoginKind::Aid, &family).await? {
             return Err(AidLoginError::Disabled.into());
@@ -267,7 +267,7 @@ impl AidLogins {
             agent: None,
             run: None,
             issued_at: now,
-            expires_at: add(now, AID_TOKEN_LIFETIME),
+            expires_at: saturating_add(now, AID_TOKEN_LIFETIME),
         })?;
         Ok(AidTokens { access, refresh, expires_in: AID_TOKEN_LIFETIME })
     }

@@ -19,7 +19,7 @@ use tokio::time::{Instant, timeout_at};
 use tracing::warn;
 
 use super::error::RunnerError;
-use super::leases::{GrantedRun, Grants, LeaseGrant};
+use super::leases::{GrantedRun, LeaseGrant, LeaseGrantBuilder};
 use super::registrations::Registrations;
 use super::runner_cache::RunnerCache;
 use crate::ServiceError;
@@ -44,11 +44,11 @@ pub struct Claims {
     deps: Deps,
     registrations: Registrations,
     runner_cache: RunnerCache,
-    grants: Grants,
+    grants: LeaseGrantBuilder,
 }
 
 impl Claims {
-    pub(super) fn new(deps: Deps, registrations: Registrations, grants: Grants) -> Self {
+    pub(super) fn new(deps: Deps, registrations: Registrations, grants: LeaseGrantBuilder) -> Self {
         let runner_cache = RunnerCache::new(deps.store.clone());
         Self { deps, registrations, runner_cache, grants }
     }

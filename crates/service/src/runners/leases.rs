@@ -47,7 +47,7 @@ pub struct LeaseGrant {
 
 /// Builds lease grants.
 #[derive(Debug, Clone)]
-pub(super) struct Grants {
+pub(super) struct LeaseGrantBuilder {
     deps: Deps,
     tokens: RunnerTokens,
     runs: Runs,
@@ -68,7 +68,7 @@ pub(super) struct GrantedRun {
     pub(super) instructions: Option<String>,
 }
 
-impl Grants {
+impl LeaseGrantBuilder {
     pub(super) fn new(deps: Deps, tokens: RunnerTokens, runs: Runs) -> Self {
         Self { deps, tokens, runs }
     }
@@ -113,11 +113,11 @@ impl Grants {
 #[derive(Debug, Clone)]
 pub struct Leases {
     deps: Deps,
-    grants: Grants,
+    grants: LeaseGrantBuilder,
 }
 
 impl Leases {
-    pub(super) fn new(deps: Deps, grants: Grants) -> Self {
+    pub(super) fn new(deps: Deps, grants: LeaseGrantBuilder) -> Self {
         Self { deps, grants }
     }
 

@@ -52,7 +52,7 @@ pub struct Group {
 pub fn open(deps: &Deps, runs: &runs::Group, starter: Option<jobs::JobStarter>) -> Group {
     let tokens = tokens::RunnerTokens::new(deps.store.clone(), deps.clock.clone(), Arc::clone(&deps.signing));
     let registrations = registrations::Registrations::new(deps.store.clone());
-    let grants = leases::Grants::new(deps.clone(), tokens.clone(), runs.runs.clone());
+    let grants = leases::LeaseGrantBuilder::new(deps.clone(), tokens.clone(), runs.runs.clone());
     Group {
         attachments: attachments::RunnerAttachments::new(deps.clone()),
         bundles: bundles::RunnerBundles::new(deps.clone()),

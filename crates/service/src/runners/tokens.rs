@@ -17,7 +17,7 @@ use super::run_token_cache::RunTokenCache;
 use crate::ServiceError;
 use crate::access::secrets::{is_due_for_touch, matches};
 use crate::access::signing::Signing;
-use crate::access::timestamps::add;
+use crate::access::timestamps::saturating_add;
 
 /// Mints and verifies the tokens of runners.
 #[derive(Debug, Clone)]
@@ -54,7 +54,7 @@ impl RunnerTokens {
     /// Mints the token of a claim or a renewal. The epoch was just read under the lock of the run's head.
     pub fn mint(&self, grant: &RunGrant) -> Result<RunToken, ServiceError> {
         let now = self.clock.now();
-        let expires_at = add(now, RUN_TOKEN_LIFETIME);
+        let expires_at = saturating_add(now, RUN_TOKEN_LIFETIME);
         let token = self.signing.sign(&AccessClaims {
             id: Uuid::now_v7(),
             principal: grant.principal,

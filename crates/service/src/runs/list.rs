@@ -11,7 +11,7 @@ use guildhall_domain::runs::Run;
 use guildhall_domain::runs::RunFilter;
 use guildhall_domain::runs::command::Command;
 use guildhall_domain::runs::fold::Fold;
-use guildhall_domain::runs::liveness::{Liveness, LivenessInput, assess};
+use guildhall_domain::runs::liveness::{Liveness, LivenessInput, compute_liveness};
 use guildhall_domain::runs::{RunStatus, wait_deadline};
 use guildhall_store::journal::{self, Scope, StoredFolds};
 use guildhall_store::loaded_runs::{self, LoadedRun};
@@ -81,7 +81,7 @@ impl Runs {
 
     fn build_view(&self, run: Run, open: Vec<Command>, folds: &HashMap<Scope, Fold>) -> RunView {
         let last_seq = folds.get(&Scope::Run).map_or(Seq::ZERO, |whole| whole.last_seq);
-        let liveness = assess(&LivenessInput {
+        let liveness = compute_liveness(&LivenessInput {
             run: &run.state,
             command: current(&open).map(|command| &command.state),
             lease: run.lease.as_ref(),

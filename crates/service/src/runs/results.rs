@@ -13,7 +13,7 @@ use guildhall_domain::runs::command::Command;
 use guildhall_domain::runs::command::{CommandKind, CommandState};
 use guildhall_domain::runs::event::EventBody;
 use guildhall_domain::runs::fold::{Fold, ReplyCandidate};
-use guildhall_domain::runs::liveness::{Liveness, LivenessInput, assess};
+use guildhall_domain::runs::liveness::{Liveness, LivenessInput, compute_liveness};
 use guildhall_domain::runs::result::{ResultStatus, command_result_status, run_result_status};
 use guildhall_domain::runs::wait_deadline;
 use guildhall_store::commands;
@@ -124,7 +124,7 @@ impl Results {
         let steer = command.as_ref().and_then(|command| delivery(command, target.map(of).as_ref()));
         Ok(RunResult {
             status: result_status(&run, command.as_ref(), &fold),
-            liveness: self.assess(&run, command.as_ref(), &fold),
+            liveness: self.compute_liveness(&run, command.as_ref(), &fold),
             run,
             command,
             fold,
@@ -154,9 +154,9 @@ impl Results {
         Ok(entries.into_iter().map(|entry| (entry.seq, entry)).collect())
     }
 
-    fn assess(&self, run: &Run, command: Option<&Command>, fold: &Fold) -> Liveness {
+    fn compute_liveness(&self, run: &Run, command: Option<&Command>, fold: &Fold) -> Liveness {
         let has_open = command.is_some_and(|command| command.state.is_open());
-        assess(&LivenessInput {
+        compute_liveness(&LivenessInput {
             run: &run.state,
             command: command.map(|command| &command.state),
             lease: run.lease.as_ref(),

@@ -11,7 +11,7 @@ use crate::client::connection::{CommonArgs, TenantArg};
 use crate::output::{format_fields, print_result};
 
 #[derive(Args)]
-pub(super) struct AidArgs {
+pub(super) struct AgentAidArgs {
     /// Slug or id of the agent
     agent: String,
     /// AID with which the agent speaks, one of your own; without it the AID is shown
@@ -25,7 +25,7 @@ pub(super) struct AidArgs {
     common: CommonArgs,
 }
 
-pub(super) async fn run(args: &AidArgs) -> Result<()> {
+pub(super) async fn run(args: &AgentAidArgs) -> Result<()> {
     let (client, tenant) = args.tenant.connect(&args.common).await?;
     let agent = resolve(&client, tenant, &args.agent).await?;
     if args.remove {

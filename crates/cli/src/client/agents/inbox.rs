@@ -12,7 +12,7 @@ use crate::client::connection::{CommonArgs, TenantArg};
 use crate::output::{format_fields, print_result};
 
 #[derive(Args)]
-pub(super) struct InboxArgs {
+pub(super) struct AgentInboxArgs {
     /// Slug or id of the agent
     agent: String,
     /// Give it an AID of this name; its slug without it
@@ -34,7 +34,7 @@ fn parse_senders(text: &str) -> Result<WorkSenders, UnknownName> {
     WorkSenders::from_name(text)
 }
 
-pub(super) async fn run(args: &InboxArgs) -> Result<()> {
+pub(super) async fn run(args: &AgentInboxArgs) -> Result<()> {
     let (client, tenant) = args.tenant.connect(&args.common).await?;
     let agent = resolve(&client, tenant, &args.agent).await?;
     let inbox = if args.show {

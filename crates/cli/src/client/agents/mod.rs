@@ -1,6 +1,7 @@
 //! `guildhall agents`.
 
 mod aid;
+pub(crate) mod automations;
 mod change;
 mod end_users;
 mod inbox;
@@ -132,9 +133,9 @@ enum Commands {
     /// Change an agent; what is not given stays as it is
     Update(change::UpdateArgs),
     /// Set or show the AID of an agent that runs elsewhere, with a key of its own
-    Aid(aid::AidArgs),
+    Aid(aid::AgentAidArgs),
     /// Give an agent an AID and an inbox, so that messages to it start work
-    Inbox(inbox::InboxArgs),
+    Inbox(inbox::AgentInboxArgs),
 }
 
 pub(crate) fn run(args: &AgentsArgs) -> Result<()> {

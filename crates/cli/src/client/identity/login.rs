@@ -35,7 +35,7 @@ Examples:
   guildhall aid login developer.guildhall.test                  In the directory of `guildhall dev`";
 
 #[derive(Args)]
-pub(super) struct LoginArgs {
+pub(super) struct AidLoginArgs {
     /// AID, such as alice.guild.example
     aid: Aid,
     /// Private key in PEM; without it AID.key in this directory, or the file of the last login
@@ -54,7 +54,7 @@ pub(super) struct LoginArgs {
     common: CommonArgs,
 }
 
-pub(super) async fn run(args: &LoginArgs) -> Result<()> {
+pub(super) async fn run(args: &AidLoginArgs) -> Result<()> {
     let dir = ConfigDir::find()?;
     let earlier = AidLogins::load(&dir)?.logins.remove(&args.aid.to_string());
     let earlier = earlier.map(|login| login.settings);
@@ -84,7 +84,7 @@ async fn save(dir: &ConfigDir, aid: &Aid, login: AidLogin) -> Result<()> {
     logins.save(dir, &lock)
 }
 
-impl LoginArgs {
+impl AidLoginArgs {
     /// Completes the arguments with what an earlier login used.
     async fn settings(&self, dir: &ConfigDir, earlier: Option<LoginSettings>) -> Result<LoginSettings> {
         let key_file = self.key_file(earlier.as_ref())?;

@@ -18,7 +18,7 @@ pub(super) struct UseArgs {
 }
 
 #[derive(Args)]
-pub(super) struct LogoutArgs {
+pub(super) struct AidLogoutArgs {
     /// AID; without it the current one
     aid: Option<Aid>,
     /// Print JSON
@@ -64,7 +64,7 @@ pub(super) async fn select(args: &UseArgs) -> Result<()> {
     Ok(())
 }
 
-pub(super) async fn log_out(args: &LogoutArgs) -> Result<()> {
+pub(super) async fn log_out(args: &AidLogoutArgs) -> Result<()> {
     let dir = ConfigDir::find()?;
     let lock = dir.lock().await?;
     let mut logins = AidLogins::load(&dir)?;

@@ -95,7 +95,7 @@ enum Commands {
     },
     /// Log an AID in with its key, for `rpc`, `send`, `inbox` and `chat`
     #[command(after_help = login::HELP)]
-    Login(login::LoginArgs),
+    Login(login::AidLoginArgs),
     /// List the AIDs that are logged in on this machine
     Logins {
         /// Print JSON
@@ -105,7 +105,7 @@ enum Commands {
     /// Set the current AID
     Use(logins::UseArgs),
     /// Delete the tokens of an AID on this machine
-    Logout(logins::LogoutArgs),
+    Logout(logins::AidLogoutArgs),
     /// Trust the new key of an AID, which its owner has confirmed
     #[command(after_help = trust::HELP)]
     Trust(trust::TrustArgs),

@@ -33,7 +33,7 @@ unless the server is configured otherwise.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct SendArgs {
+pub(crate) struct SendMessageArgs {
     /// AID of the recipient
     to: Aid,
     /// Text; - reads standard input
@@ -52,11 +52,11 @@ pub(crate) struct SendArgs {
     socket: AidSocketArgs,
 }
 
-pub(crate) fn run(args: &SendArgs) -> Result<()> {
+pub(crate) fn run(args: &SendMessageArgs) -> Result<()> {
     block_on(send(args))
 }
 
-async fn send(args: &SendArgs) -> Result<()> {
+async fn send(args: &SendMessageArgs) -> Result<()> {
     let payload = read_payload(args)?;
     let mut options = SendOptions::default();
     if args.plain {
@@ -77,7 +77,7 @@ async fn send(args: &SendArgs) -> Result<()> {
     print(args, &sent)
 }
 
-fn print(args: &SendArgs, sent: &SentMessage) -> Result<()> {
+fn print(args: &SendMessageArgs, sent: &SentMessage) -> Result<()> {
     let to = args.to.to_string();
     let value = json!({
         "messageId": sent.message_id, "to": to, "seq": sent.seq, "storedAt": sent.stored_at,
@@ -91,7 +91,7 @@ fn print(args: &SendArgs, sent: &SentMessage) -> Result<()> {
     Ok(())
 }
 
-fn read_payload(args: &SendArgs) -> Result<Map<String, Value>> {
+fn read_payload(args: &SendMessageArgs) -> Result<Map<String, Value>> {
     match (&args.payload, &args.text) {
         (Some(payload), _) => {
             let text = read(payload)?;

@@ -20,7 +20,7 @@ const MAX_RECALLABLE: usize = 5;
 const BUSY_INBOXES: usize = 4;
 
 /// What all devices share.
-pub(super) struct World {
+pub(super) struct SharedDeviceState {
     pub(super) aids: Vec<String>,
     /// The time of the test: one later at each answer of a recall and at each request for a page.
     pub(super) time: AtomicU64,
@@ -29,14 +29,14 @@ pub(super) struct World {
     pub(super) pause: Duration,
 }
 
-impl World {
+impl SharedDeviceState {
     fn next_time(&self) -> u64 {
         self.time.fetch_add(1, Ordering::SeqCst)
     }
 }
 
 pub(super) struct SimulatedDevice {
-    world: Arc<World>,
+    world: Arc<SharedDeviceState>,
     connection: DeviceConnection,
     rounds: Rounds,
     record: DeviceRecord,
@@ -50,7 +50,7 @@ pub(super) struct SimulatedDevice {
 
 impl SimulatedDevice {
     pub(super) fn new(
-        world: &Arc<World>,
+        world: &Arc<SharedDeviceState>,
         connection: DeviceConnection,
         rounds: Rounds,
         device: Device,

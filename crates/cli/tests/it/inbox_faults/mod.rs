@@ -25,7 +25,7 @@ use guildhall_testkit::{Rounds, spawn_task};
 use tempfile::TempDir;
 
 use self::connection::{DeviceConnection, Identity};
-use self::device::{SimulatedDevice, World};
+use self::device::{SharedDeviceState, SimulatedDevice};
 use self::history::{Device, DeviceRecord, InboxHistory, Principal, StoredInbox, StoredMessage};
 use crate::support::cluster::{Cluster, KillCounts};
 
@@ -115,7 +115,7 @@ fn report(kill_counts: &KillCounts, totals: &Totals, elapsed: Duration, downtime
 struct InboxFixture {
     cluster: Arc<Cluster>,
     identities: Vec<Identity>,
-    world: Arc<World>,
+    world: Arc<SharedDeviceState>,
     tasks: Tasks,
     _secrets: TempDir,
 }
@@ -131,7 +131,7 @@ impl InboxFixture {
         let registering = aids.iter().map(|aid| Identity::register(&cluster, aid.clone()));
         let identities = futures::stream::iter(registering).buffered(CONCURRENT).collect().await;
         let devices = u32::try_from(count * DEVICES).expect("small");
-        let world = World {
+        let world = SharedDeviceState {
             aids,
             time: AtomicU64::new(0),
             stop: AtomicBool::new(false),

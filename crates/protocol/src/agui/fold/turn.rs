@@ -16,7 +16,7 @@ use super::items::{TextItems, TextKind};
 use super::journal_event::JournalEvent;
 use super::outcome::{self, SegmentEnd};
 use super::steps::{Step, Steps};
-use super::user_message::UserMessage;
+use super::user_message::JournalUserMessage;
 use crate::agui::event::{AguiEvent, AguiVersion, Message, RunInput, RunOutcome};
 
 /// A turn command. Its segments are the runs that clients see: an approval ends one, and the next one starts when the
@@ -35,7 +35,7 @@ pub(super) struct Turn {
     queue: VecDeque<JournalEvent>,
     has_queued_end: bool,
     client_runs: ClientRuns,
-    user_messages: Vec<UserMessage>,
+    user_messages: Vec<JournalUserMessage>,
     pub(super) approvals: TurnApprovals,
     messages: TextItems,
     reasoning: TextItems,
@@ -80,7 +80,7 @@ impl Turn {
             },
             event::USER_MESSAGE => {
                 self.is_turn = true;
-                self.user_messages.push(UserMessage::of(&event));
+                self.user_messages.push(JournalUserMessage::of(&event));
             }
             event::APPROVAL_STATUS if event.text("status") != "pending" => self.approvals.close(&event),
             event::TERMINAL_STATUS if self.is_turn => {
@@ -281,7 +281,7 @@ impl Turn {
     fn run_input(&mut self, context: &StreamContext, run_id: &str) -> Option<RunInput> {
         let is_claimed = self.client_runs.has_claim(0);
         let user_messages = std::mem::take(&mut self.user_messages);
-        let message = |(number, mut message): (u32, UserMessage)| {
+        let message = |(number, mut message): (u32, JournalUserMessage)| {
             let client_id = message.client_id.take().filter(|_| is_claimed && number == 1);
             let id = client_id.unwrap_or_else(|| item_id(self.command, IdKind::User, number, ""));
             Message::User { id, content: message.content(context.version) }

@@ -7,14 +7,14 @@ use crate::agui::event::AguiVersion;
 use crate::agui::user_content::{ContentPart, ImageSource, UserContent};
 
 #[derive(Debug)]
-pub(super) struct UserMessage {
+pub(super) struct JournalUserMessage {
     /// The client's own id.
     pub(super) client_id: Option<String>,
     text: String,
     images: Vec<AttachmentReference>,
 }
 
-impl UserMessage {
+impl JournalUserMessage {
     pub(super) fn of(event: &JournalEvent) -> Self {
         Self {
             client_id: event.optional_text("clientMessageId").map(str::to_owned),

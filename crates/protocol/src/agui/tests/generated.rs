@@ -7,7 +7,7 @@ use super::journal::{Journal, command};
 
 /// One event of a generated journal.
 #[derive(Debug, Clone)]
-pub(super) struct Step {
+pub(super) struct GeneratedStep {
     /// Mostly the current turn.
     turn: u8,
     kind: u8,
@@ -17,14 +17,15 @@ pub(super) struct Step {
     damage: u8,
 }
 
-pub(super) fn steps() -> impl Strategy<Value = Vec<Step>> {
+pub(super) fn steps() -> impl Strategy<Value = Vec<GeneratedStep>> {
     let step = (0..12_u8, 0..44_u8, 0..3_u8, "[a-c \u{e9}]{0,3}", 0..30_u8);
-    let step = step.prop_map(|(turn, kind, item, text, damage)| Step { turn, kind, item, text, damage });
+    let step =
+        step.prop_map(|(turn, kind, item, text, damage)| GeneratedStep { turn, kind, item, text, damage });
     prop::collection::vec(step, 0..70)
 }
 
 /// Returns the journal of a list of steps.
-pub(super) fn journal(steps: &[Step]) -> Journal {
+pub(super) fn journal(steps: &[GeneratedStep]) -> Journal {
     let mut journal = Journal::new();
     let mut current = 0_u8;
     for (number, step) in steps.iter().enumerate() {
@@ -68,7 +69,7 @@ fn letter(ordinal: i32, turn: u8) -> char {
 }
 
 /// Returns arguments of any JSON; null for those of an old event.
-fn arguments(step: &Step) -> Value {
+fn arguments(step: &GeneratedStep) -> Value {
     let text = &step.text;
     match step.turn % 4 {
         0 => Value::Null,
@@ -79,7 +80,7 @@ fn arguments(step: &Step) -> Value {
 }
 
 /// Returns tools of a front end, in any form; null for those of an old event.
-fn tools(step: &Step) -> Value {
+fn tools(step: &GeneratedStep) -> Value {
     let text = &step.text;
     let schema =
         json!({ "type": "object", "properties": { "a": { "default": null, "enum": [text, null] } } });
@@ -94,7 +95,7 @@ fn tools(step: &Step) -> Value {
 }
 
 /// Returns the event of a step; none for a new run or a new turn.
-fn event(step: &Step, number: usize) -> Option<(&'static str, Value)> {
+fn event(step: &GeneratedStep, number: usize) -> Option<(&'static str, Value)> {
     let (item, text) = (format!("i{}", step.item), &step.text);
     let approval = format!("apr_{}", step.item);
     let client_run = format!("run-{number}");

@@ -33,9 +33,9 @@ use super::{
     ThreadStart, TurnControl, TurnOutcome,
 };
 pub use profile::AcpProfile;
-use session::Session;
-use translate::Translator;
-use turn::Turn;
+use session::AcpSession;
+use translate::AcpTranslator;
+use turn::AcpTurn;
 
 /// An ACP agent process, started with its thread.
 pub type AcpBackend = AgentBackend<AcpProfile>;
@@ -57,7 +57,7 @@ impl Agent for AcpProfile {
         // whole history.
         response_timeout: Duration::from_secs(120),
     };
-    type Translator = Translator;
+    type Translator = AcpTranslator;
 
     fn provider(&self, config: &BackendConfig) -> ModelProvider {
         let variable = config.secrets.first().map_or("", |(name, _)| name.as_str());
@@ -70,19 +70,19 @@ impl Agent for AcpProfile {
         endpoint: &ModelEndpoint,
         thread: ThreadStart,
         sink: &EventSink,
-    ) -> Result<Session, BackendFailure> {
-        Session::open(config, self, endpoint, thread, sink).await
+    ) -> Result<AcpSession, BackendFailure> {
+        AcpSession::open(config, self, endpoint, thread, sink).await
     }
 
     async fn run_turn(
         &self,
-        session: &mut Session,
+        session: &mut AcpSession,
         config: &BackendConfig,
         prompt: &Prompt,
         sink: &EventSink,
         control: &mut mpsc::Receiver<TurnControl>,
     ) -> TurnOutcome {
-        match Turn::start(session, config, self, prompt, sink).await {
+        match AcpTurn::start(session, config, self, prompt, sink).await {
             Ok(turn) => turn.run(control).await,
             Err(failure) => TurnOutcome::Failed(failure),
         }

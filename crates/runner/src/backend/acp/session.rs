@@ -10,12 +10,12 @@ use super::error;
 use super::home::AgentHome;
 use super::known_agent::KnownAgent;
 use super::profile::AcpProfile;
-use super::translate::Translator;
+use super::translate::AcpTranslator;
 use crate::backend::jsonl::{self, Agent};
 use crate::backend::{BackendConfig, BackendFailure, EventSink, ModelEndpoint, ThreadStart};
 use crate::child::{Child, ProcessSpec};
 
-pub(super) type Session = jsonl::Session<Translator>;
+pub(super) type AcpSession = jsonl::JsonlSession<AcpTranslator>;
 
 /// The protocol version that we support.
 const VERSION: u64 = 1;
@@ -30,7 +30,7 @@ struct AgentCapabilities {
     can_resume: bool,
 }
 
-impl Session {
+impl AcpSession {
     /// Starts the process, and starts or resumes its session.
     pub(super) async fn open(
         config: &BackendConfig,
@@ -56,7 +56,7 @@ impl Session {
             access: config.access(Path::new(program), &home.dirs(), endpoint),
         })
         .map_err(|error| BackendFailure::died(format!("cannot start the agent: {}", error.kind())))?;
-        let mut session = Self::new(child, AcpProfile::PROTOCOL, Translator::default());
+        let mut session = Self::new(child, AcpProfile::PROTOCOL, AcpTranslator::default());
         let meta = KnownAgent::of(profile).and_then(KnownAgent::session_meta);
         let handshake = session.handshake(config, thread, meta, sink).await;
         session.after_handshake(handshake, sink).await

@@ -27,7 +27,7 @@ pub(super) struct ToolCallUpdate {
 
 /// A running tool call.
 #[derive(Debug, Default)]
-pub(super) struct ToolCall {
+pub(super) struct AcpToolCall {
     kind: Option<String>,
     title: Option<String>,
     command: Option<String>,
@@ -43,7 +43,7 @@ pub(super) struct ToolCall {
     output: ToolOutputBuffer,
 }
 
-impl ToolCall {
+impl AcpToolCall {
     /// Applies an update. Returns the events to report, and whether the call has ended.
     pub(super) fn update(&mut self, update: ToolCallUpdate) -> (Vec<BackendEvent>, bool) {
         let id = update.tool_call_id;

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::thought::Thoughts;
-use super::tool_call::{ToolCall, ToolCallUpdate};
+use super::tool_call::{AcpToolCall, ToolCallUpdate};
 use crate::backend::BackendEvent;
 use crate::backend::jsonl::{Reply, Translate};
 use crate::backend::passthrough::{bound_payload, passthrough_event};
@@ -35,7 +35,7 @@ const UNREPORTED_REQUESTS: [&str; 1] = ["craft/drainMidTurnQueue"];
 const MAX_TOOL_CALLS: usize = 1024;
 
 #[derive(Debug, Default)]
-pub struct Translator {
+pub struct AcpTranslator {
     thread: String,
     /// What the agent is told with the first prompt of the thread, until then.
     pub(super) instructions: Option<String>,
@@ -46,7 +46,7 @@ pub struct Translator {
     /// The text of the current item.
     text: String,
     thoughts: Thoughts,
-    tool_calls: BTreeMap<String, ToolCall>,
+    tool_calls: BTreeMap<String, AcpToolCall>,
     /// Whether usage was reported in this turn.
     has_usage: bool,
     activity: u64,
@@ -63,7 +63,7 @@ struct TokenUsage {
     cached_read_tokens: u64,
 }
 
-impl Translate for Translator {
+impl Translate for AcpTranslator {
     fn notification(&mut self, method: &str, params: Value) -> Vec<BackendEvent> {
         let is_our_update = method == "session/update" && params["sessionId"] == self.thread.as_str();
         if IGNORED_NOTIFICATIONS.contains(&method) {
@@ -96,7 +96,7 @@ impl Translate for Translator {
     }
 }
 
-impl Translator {
+impl AcpTranslator {
     pub(super) fn set_thread(&mut self, thread: String) {
         self.thread = thread;
     }

@@ -4,14 +4,14 @@ use serde_json::{Value, json};
 
 use super::*;
 
-fn new_translator() -> Translator {
-    let mut translator = Translator::default();
+fn new_translator() -> AcpTranslator {
+    let mut translator = AcpTranslator::default();
     translator.set_thread("s".to_owned());
     translator.start_turn();
     translator
 }
 
-fn update(translator: &mut Translator, update: Value) -> Vec<BackendEvent> {
+fn update(translator: &mut AcpTranslator, update: Value) -> Vec<BackendEvent> {
     translator.notification("session/update", json!({ "sessionId": "s", "update": update }))
 }
 

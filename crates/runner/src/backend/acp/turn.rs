@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep_until};
 use super::error;
 use super::open_request::OpenRequest;
 use super::profile::AcpProfile;
-use super::session::Session;
+use super::session::AcpSession;
 use crate::backend::jsonl::{Message, PendingStop, Reply, RpcError, StopReason};
 use crate::backend::question::OpenQuestions;
 use crate::backend::{
@@ -30,8 +30,8 @@ const ELICITATION: &str = "elicitation/create";
 /// A turn that waits for people only checks its limits this often.
 const IDLE_CHECK: Duration = Duration::from_secs(60);
 
-pub(super) struct Turn<'a> {
-    pub(super) session: &'a mut Session,
+pub(super) struct AcpTurn<'a> {
+    pub(super) session: &'a mut AcpSession,
     pub(super) sink: &'a EventSink,
     /// The id of the prompt request; its response ends the turn.
     request_id: u64,
@@ -63,9 +63,9 @@ impl Limits {
     }
 }
 
-impl<'a> Turn<'a> {
+impl<'a> AcpTurn<'a> {
     pub(super) async fn start(
-        session: &'a mut Session,
+        session: &'a mut AcpSession,
         config: &BackendConfig,
         profile: &AcpProfile,
         prompt: &Prompt,

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::open_request::{OpenRequest, RequestKind, tool_kind};
 use super::permission::{self, PermissionDecision};
-use super::turn::Turn;
+use super::turn::AcpTurn;
 use super::{question, user_question};
 use crate::backend::jsonl::Reply;
 use crate::backend::passthrough::bound_payload;
@@ -20,7 +20,7 @@ fn call_id(subject: &Value) -> Option<String> {
     subject["toolCallId"].as_str().map(str::to_owned)
 }
 
-impl Turn<'_> {
+impl AcpTurn<'_> {
     /// Returns the events, and what was declined. A request that a person decides has no reply yet.
     pub(super) async fn handle_permission(
         &mut self,

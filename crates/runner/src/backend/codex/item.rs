@@ -14,7 +14,7 @@ pub(super) enum Item {
         is_final: bool,
     },
     Reasoning(ReasoningItem),
-    ToolCall(ToolCall),
+    ToolCall(CodexToolCall),
     /// The prompt of the turn.
     UserMessage,
     Unknown,
@@ -32,7 +32,7 @@ pub(super) struct ReasoningItem {
 
 /// A tool call of any kind.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct ToolCall {
+pub(super) struct CodexToolCall {
     pub(super) id: String,
     pub(super) tool: String,
     pub(super) command: Option<String>,
@@ -127,11 +127,11 @@ impl Item {
             }
             WireItem::CommandExecution { id, command, cwd, status, aggregated_output, exit_code } => {
                 let arguments = without_nulls(json!({ "command": command, "cwd": cwd }));
-                Self::ToolCall(ToolCall {
+                Self::ToolCall(CodexToolCall {
                     command: Some(command),
                     exit_code,
                     output: aggregated_output,
-                    ..ToolCall::new(id, "shell", status, Some(arguments))
+                    ..CodexToolCall::new(id, "shell", status, Some(arguments))
                 })
             }
             WireItem::FileChange { id, changes, status } => {
@@ -139,23 +139,23 @@ impl Item {
                     changes.into_iter().map(|change| json!({ "path": change.path, "kind": change.kind }));
                 let changes = Value::Array(changes.collect());
                 let arguments = json!({ "changes": changes });
-                let call = ToolCall::new(id, "apply_patch", status, Some(arguments));
-                Self::ToolCall(ToolCall { changes: Some(changes), ..call })
+                let call = CodexToolCall::new(id, "apply_patch", status, Some(arguments));
+                Self::ToolCall(CodexToolCall { changes: Some(changes), ..call })
             }
             WireItem::McpToolCall { id, server, tool, arguments, status } => {
                 let arguments = Some(arguments_object(arguments));
-                Self::ToolCall(ToolCall::new(id, &format!("{server}/{tool}"), status, arguments))
+                Self::ToolCall(CodexToolCall::new(id, &format!("{server}/{tool}"), status, arguments))
             }
             WireItem::DynamicToolCall { id, tool, arguments, status } => {
-                Self::ToolCall(ToolCall::new(id, &tool, status, Some(arguments_object(arguments))))
+                Self::ToolCall(CodexToolCall::new(id, &tool, status, Some(arguments_object(arguments))))
             }
             WireItem::CollabAgentToolCall { id, tool, prompt, model, status } => {
                 let arguments = without_nulls(json!({ "prompt": prompt, "model": model }));
-                Self::ToolCall(ToolCall::new(id, &tool, status, Some(arguments)))
+                Self::ToolCall(CodexToolCall::new(id, &tool, status, Some(arguments)))
             }
             WireItem::WebSearch { id, query, action } => {
                 let arguments = search_arguments(query, action);
-                Self::ToolCall(ToolCall::new(id, "web_search", "completed".to_owned(), arguments))
+                Self::ToolCall(CodexToolCall::new(id, "web_search", "completed".to_owned(), arguments))
             }
             WireItem::Unknown => Self::Unknown,
         };
@@ -163,7 +163,7 @@ impl Item {
     }
 }
 
-impl ToolCall {
+impl CodexToolCall {
     fn new(id: String, tool: &str, status: String, arguments: Option<Value>) -> Self {
         let tool = tool.to_owned();
         Self { id, tool, status, arguments, command: None, exit_code: None, output: None, changes: None }

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn call_that_is_not_known_for_sure_is_not_asked() {
+    fn ambiguous_mcp_call_creates_no_question() {
         let arguments = json!({ "id": 1 });
         let two = [
             started("i", "tracker", "close", arguments.clone()),

@@ -29,9 +29,9 @@ use super::{
     ThreadStart, TurnControl, TurnOutcome,
 };
 pub use profile::CodexProfile;
-use session::Session;
-use translate::Translator;
-use turn::Turn;
+use session::CodexSession;
+use translate::CodexTranslator;
+use turn::CodexTurn;
 
 /// A Codex process, started with its thread.
 pub type CodexBackend = AgentBackend<CodexProfile>;
@@ -52,7 +52,7 @@ impl Agent for CodexProfile {
         // Resuming reads the history of a thread; everything else is answered at once, but not on a machine that compiles.
         response_timeout: Duration::from_secs(120),
     };
-    type Translator = Translator;
+    type Translator = CodexTranslator;
 
     fn provider(&self, _config: &BackendConfig) -> ModelProvider {
         ModelProvider { api: ModelApi::Responses, base_url: Some(self.base_url.clone()) }
@@ -64,19 +64,19 @@ impl Agent for CodexProfile {
         endpoint: &ModelEndpoint,
         thread: ThreadStart,
         sink: &EventSink,
-    ) -> Result<Session, BackendFailure> {
-        Session::open(config, self, endpoint, thread, sink).await
+    ) -> Result<CodexSession, BackendFailure> {
+        CodexSession::open(config, self, endpoint, thread, sink).await
     }
 
     async fn run_turn(
         &self,
-        session: &mut Session,
+        session: &mut CodexSession,
         config: &BackendConfig,
         prompt: &Prompt,
         sink: &EventSink,
         control: &mut mpsc::Receiver<TurnControl>,
     ) -> TurnOutcome {
-        let outcome = match Turn::start(session, config, prompt, sink).await {
+        let outcome = match CodexTurn::start(session, config, prompt, sink).await {
             Ok(turn) => turn.run(control).await,
             Err(failure) => TurnOutcome::Failed(failure),
         };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::item::ToolCall;
+use super::item::CodexToolCall;
 use crate::backend::BackendEvent;
 use crate::backend::passthrough::bound_payload;
 use crate::backend::tool_output::ToolOutputBuffer;
@@ -27,7 +27,7 @@ impl RunningCalls {
     }
 
     /// Returns the start of a call, unless its arguments follow with its end.
-    pub(super) fn start(&mut self, call: &ToolCall) -> Option<BackendEvent> {
+    pub(super) fn start(&mut self, call: &CodexToolCall) -> Option<BackendEvent> {
         let arguments = call.arguments.clone();
         let is_start_pending = arguments.is_none();
         let running = RunningCall { arguments, is_start_pending, ..RunningCall::default() };
@@ -42,7 +42,7 @@ impl RunningCalls {
     }
 
     /// Returns the last events of a call.
-    pub(super) fn finish(&mut self, call: &ToolCall) -> Vec<BackendEvent> {
+    pub(super) fn finish(&mut self, call: &CodexToolCall) -> Vec<BackendEvent> {
         let running = self.0.remove(&call.id).unwrap_or_default();
         let started = running.is_start_pending.then(|| tool_started(call));
         let is_reported = started.is_some() || running.arguments == call.arguments;
@@ -63,7 +63,7 @@ impl RunningCalls {
     }
 }
 
-fn tool_started(call: &ToolCall) -> BackendEvent {
+fn tool_started(call: &CodexToolCall) -> BackendEvent {
     BackendEvent::ToolStarted {
         call: call.id.clone(),
         tool: call.tool.clone(),

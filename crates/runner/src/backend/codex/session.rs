@@ -5,15 +5,15 @@ use serde_json::{Value, json};
 
 use super::home::CodexHome;
 use super::profile::CodexProfile;
-use super::translate::{IGNORED_NOTIFICATIONS, Translator};
+use super::translate::{CodexTranslator, IGNORED_NOTIFICATIONS};
 use crate::backend::jsonl::{self, Agent, RpcError};
 use crate::backend::{BackendConfig, BackendFailure, EventSink, ModelEndpoint, ThreadStart};
 use crate::child::{Child, ProcessSpec};
 use crate::sandbox::ProcessAccess;
 
-pub(super) type Session = jsonl::Session<Translator>;
+pub(super) type CodexSession = jsonl::JsonlSession<CodexTranslator>;
 
-impl Session {
+impl CodexSession {
     /// Starts the process, and starts or resumes its thread.
     pub(super) async fn open(
         config: &BackendConfig,
@@ -40,7 +40,7 @@ impl Session {
         })
         .map_err(|error| BackendFailure::died(format!("cannot start codex: {}", error.kind())))?;
         let is_resumed = matches!(thread, ThreadStart::Resume(_));
-        let mut session = Self::new(child, CodexProfile::PROTOCOL, Translator::new(is_resumed));
+        let mut session = Self::new(child, CodexProfile::PROTOCOL, CodexTranslator::new(is_resumed));
         let handshake = session.handshake(config, thread, sink).await;
         session.after_handshake(handshake, sink).await
     }

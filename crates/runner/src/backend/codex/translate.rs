@@ -34,7 +34,7 @@ pub(super) const IGNORED_NOTIFICATIONS: [&str; 11] = [
 ];
 
 #[derive(Debug)]
-pub struct Translator {
+pub struct CodexTranslator {
     thread: String,
     reported: ReportedUsage,
     /// Whether a turn has started in this process.
@@ -87,7 +87,7 @@ struct ErrorParams {
     will_retry: bool,
 }
 
-impl Translate for Translator {
+impl Translate for CodexTranslator {
     fn notification(&mut self, method: &str, params: Value) -> Vec<BackendEvent> {
         let events = match method {
             "item/agentMessage/delta" => {
@@ -122,7 +122,7 @@ impl Translate for Translator {
     }
 }
 
-impl Translator {
+impl CodexTranslator {
     /// Creates a translator for a new thread, or for a resumed one.
     pub(super) fn new(is_resumed: bool) -> Self {
         let reported =

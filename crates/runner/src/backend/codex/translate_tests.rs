@@ -4,12 +4,12 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn new_translator() -> Translator {
+fn new_translator() -> CodexTranslator {
     translator(false)
 }
 
-fn translator(is_resumed: bool) -> Translator {
-    let mut translator = Translator::new(is_resumed);
+fn translator(is_resumed: bool) -> CodexTranslator {
+    let mut translator = CodexTranslator::new(is_resumed);
     translator.set_thread("t".to_owned());
     translator
 }

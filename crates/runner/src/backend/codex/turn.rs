@@ -13,7 +13,7 @@ use super::error::CodexError;
 use super::image::turn_input;
 use super::policy::{sandbox_policy, text_input};
 use super::question::{self, ReplyForm, StartedItems};
-use super::session::Session;
+use super::session::CodexSession;
 use crate::backend::jsonl::{Message, PendingStop, Reply, RpcError, StopReason};
 use crate::backend::question::{AnswerDelivery, OpenQuestions};
 use crate::backend::{
@@ -29,8 +29,8 @@ const IDLE_CHECK: Duration = Duration::from_secs(60);
 /// Steers that may wait for a response at the same time.
 const MAX_PENDING_STEERS: usize = 16;
 
-pub(super) struct Turn<'a> {
-    session: &'a mut Session,
+pub(super) struct CodexTurn<'a> {
+    session: &'a mut CodexSession,
     sink: &'a EventSink,
     id: String,
     timeout: Duration,
@@ -73,9 +73,9 @@ struct CompletedTurn {
     error: Option<CodexError>,
 }
 
-impl<'a> Turn<'a> {
+impl<'a> CodexTurn<'a> {
     pub(super) async fn start(
-        session: &'a mut Session,
+        session: &'a mut CodexSession,
         config: &BackendConfig,
         prompt: &Prompt,
         sink: &'a EventSink,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use tokio::sync::mpsc;
 
-use super::session::{Protocol, Session, Translate};
+use super::session::{JsonlSession, Protocol, Translate};
 use crate::backend::control::reject_pending;
 use crate::backend::model::AgentModelProxy;
 use crate::backend::{
@@ -32,12 +32,12 @@ pub trait Agent: Send + Sync + 'static {
         endpoint: &ModelEndpoint,
         thread: ThreadStart,
         sink: &EventSink,
-    ) -> impl Future<Output = Result<Session<Self::Translator>, BackendFailure>> + Send;
+    ) -> impl Future<Output = Result<JsonlSession<Self::Translator>, BackendFailure>> + Send;
 
     /// Runs one turn.
     fn run_turn(
         &self,
-        session: &mut Session<Self::Translator>,
+        session: &mut JsonlSession<Self::Translator>,
         config: &BackendConfig,
         prompt: &Prompt,
         sink: &EventSink,
@@ -50,7 +50,7 @@ pub trait Agent: Send + Sync + 'static {
 pub struct AgentBackend<A: Agent> {
     config: BackendConfig,
     agent: A,
-    session: Option<Session<A::Translator>>,
+    session: Option<JsonlSession<A::Translator>>,
     model: AgentModelProxy,
 }
 
@@ -120,7 +120,7 @@ impl<A: Agent> Backend for AgentBackend<A> {
     }
 
     fn process_id(&self) -> Option<u32> {
-        self.session.as_ref().map(Session::process_id)
+        self.session.as_ref().map(JsonlSession::process_id)
     }
 }
 

@@ -7,5 +7,5 @@ mod stop;
 
 pub(super) use backend::{Agent, AgentBackend};
 pub(super) use message::{Envelope, Message, Reply, RpcError};
-pub(super) use session::{Protocol, Session, Translate};
+pub(super) use session::{JsonlSession, Protocol, Translate};
 pub(super) use stop::{PendingStop, StopReason};

@@ -32,7 +32,7 @@ pub trait Translate {
 
 /// A running agent process with one open thread.
 #[derive(Debug)]
-pub struct Session<T> {
+pub struct JsonlSession<T> {
     child: Child,
     protocol: Protocol,
     thread: String,
@@ -40,7 +40,7 @@ pub struct Session<T> {
     pub(crate) translator: T,
 }
 
-impl<T: Translate> Session<T> {
+impl<T: Translate> JsonlSession<T> {
     pub(crate) fn new(child: Child, protocol: Protocol, translator: T) -> Self {
         Self { child, protocol, thread: String::new(), next_id: 0, translator }
     }

@@ -38,7 +38,7 @@ impl QuestionFixture {
     }
 
     /// Asks whether a command may be executed. Returns the id of the question.
-    pub(crate) async fn ask(&self, request: &str, command: &str) -> String {
+    pub(crate) async fn create_question(&self, request: &str, command: &str) -> String {
         self.cluster.first.ask(&self.claim, &self.command, request, command_question(command)).await
     }
 

@@ -19,7 +19,7 @@ use super::Oidc;
 use crate::ServiceError;
 use crate::access::audit::{self, AuditEvent, AuditLog};
 use crate::access::error::OidcError;
-use crate::access::timestamps::add;
+use crate::access::timestamps::saturating_add;
 
 /// The time a person has to compare the codes.
 pub const CONFIRMATION_LIFETIME: SignedDuration = SignedDuration::from_mins(5);
@@ -57,7 +57,7 @@ impl Oidc {
     ) -> Result<SecretString, ServiceError> {
         let id = Uuid::now_v7();
         let (cookie, hash) = OpaqueSecret::generate(OpaqueSecretKind::SignIn, id);
-        let expires_at = add(self.clock.now(), CONFIRMATION_LIFETIME);
+        let expires_at = saturating_add(self.clock.now(), CONFIRMATION_LIFETIME);
         let waiting = HandoffConfirmation { principal, cli, expires_at };
         handoff_confirmations::insert(tx, id, hash.as_bytes(), &waiting).await?;
         Ok(cookie)

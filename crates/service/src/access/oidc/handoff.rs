@@ -21,7 +21,7 @@ use crate::ServiceError;
 use crate::access::audit::{self, AuditEvent, AuditLog};
 use crate::access::auth::{SignInMethod, Tokens};
 use crate::access::error::{OidcError, ProviderError};
-use crate::access::timestamps::add;
+use crate::access::timestamps::saturating_add;
 
 /// The lifetime of a code. Short, because the CLI is waiting for it.
 const LIFETIME: SignedDuration = SignedDuration::from_secs(60);
@@ -43,7 +43,7 @@ impl Oidc {
             .query_pairs_mut()
             .append_pair("code", code.expose_secret())
             .append_pair("challenge", &cli.challenge);
-        let expires_at = add(self.clock.now(), LIFETIME);
+        let expires_at = saturating_add(self.clock.now(), LIFETIME);
         let handoff = Handoff { principal, challenge: cli.challenge, expires_at };
         handoffs::insert(tx, id, hash.as_bytes(), &handoff).await?;
         let event = AuditEvent {

@@ -33,7 +33,7 @@ use crate::ServiceError;
 use crate::access::auth::Auth;
 use crate::access::error::AccessError;
 use crate::access::invitations::PresentedInvitation;
-use crate::access::timestamps::add;
+use crate::access::timestamps::saturating_add;
 
 /// The time a person has to sign in at the provider.
 pub const LIFETIME: SignedDuration = SignedDuration::from_mins(10);
@@ -94,7 +94,7 @@ impl Oidc {
             return_to: request.return_to.to_string(),
             invitation: invitation.map(|invitation| (invitation.id, invitation.hash.as_bytes().to_vec())),
             cli: request.cli.clone(),
-            expires_at: add(self.clock.now(), LIFETIME),
+            expires_at: saturating_add(self.clock.now(), LIFETIME),
         };
         let client = RateKey::from_address(client);
         match oidc_flows::insert(&self.auth.store, id, hash.as_bytes(), client, &flow).await? {

@@ -33,7 +33,7 @@ const RETRY_TIMEOUT: Duration = Duration::from_secs(5);
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
-pub(super) struct Lane {
+pub(super) struct JournalLane {
     store: Store,
     requests: mpsc::Receiver<PendingAppend>,
     updates: mpsc::Sender<StreamUpdate>,
@@ -41,7 +41,7 @@ pub(super) struct Lane {
     cache: HashMap<Stream, CachedStream>,
 }
 
-impl Lane {
+impl JournalLane {
     pub(super) fn new(
         store: Store,
         requests: mpsc::Receiver<PendingAppend>,

@@ -17,7 +17,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::request::{AppendError, AppendRequest};
 use crate::{Store, StoreError};
-use lane::Lane;
+use lane::JournalLane;
 use message::PendingAppend;
 pub use message::StreamUpdate;
 
@@ -36,7 +36,7 @@ impl GroupWriter {
     pub fn start(store: &Store, tasks: &Tasks, lanes: usize, updates: &mpsc::Sender<StreamUpdate>) -> Self {
         let lanes = (0..lanes.max(1)).map(|_| {
             let (sender, receiver) = mpsc::channel(MAX_WAITING_APPENDS);
-            let lane = Lane::new(store.clone(), receiver, updates.clone());
+            let lane = JournalLane::new(store.clone(), receiver, updates.clone());
             tasks.spawn("journal-lane", lane.run(tasks.stop()));
             sender
         });

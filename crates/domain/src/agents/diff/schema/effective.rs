@@ -24,9 +24,9 @@ const TYPES: [(&str, u8); 8] = [
 
 /// A set of types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Types(u8);
+pub(super) struct JsonTypeSet(u8);
 
-impl Types {
+impl JsonTypeSet {
     const ALL: Self = Self(127);
 
     fn named(value: &Value) -> Self {
@@ -62,29 +62,29 @@ impl Types {
 }
 
 /// Returns the types that a conjunction allows, also by the branches of `anyOf` and `oneOf`.
-pub(super) fn types(index: &SchemaIndex<'_>, conjunction: &Conjunction<'_>) -> Types {
+pub(super) fn types(index: &SchemaIndex<'_>, conjunction: &Conjunction<'_>) -> JsonTypeSet {
     let mut visits = MAX_VISITS;
     types_within(index, conjunction, &mut visits)
 }
 
-fn types_within(index: &SchemaIndex<'_>, conjunction: &Conjunction<'_>, visits: &mut u32) -> Types {
+fn types_within(index: &SchemaIndex<'_>, conjunction: &Conjunction<'_>, visits: &mut u32) -> JsonTypeSet {
     if conjunction.never.is_some() {
-        return Types(0);
+        return JsonTypeSet(0);
     }
     *visits = visits.saturating_sub(1);
     if *visits == 0 {
-        return Types::ALL;
+        return JsonTypeSet::ALL;
     }
-    let mut allowed = Types::ALL.0;
+    let mut allowed = JsonTypeSet::ALL.0;
     for named in conjunction.keyword("type") {
-        allowed &= Types::named(named.value).0;
+        allowed &= JsonTypeSet::named(named.value).0;
     }
     for list in branches(conjunction) {
         let union =
             list.iter().fold(0, |all, branch| all | types_within(index, &open(index, branch), visits).0);
         allowed &= union;
     }
-    Types(allowed)
+    JsonTypeSet(allowed)
 }
 
 /// Returns the values that a conjunction allows by `enum` and `const`, in canonical form. `None` is any value.

@@ -188,7 +188,7 @@ impl<'a> Comparison<'a, '_> {
                 let mut change =
                     self.place_of_keyword(step, name).change(ChangeKind::AnnotationChanged, name);
                 (change.before, change.after) = (text(&old), text(&new));
-                self.add(step.context, change, Effect::Words);
+                self.add(step.context, change, Effect::TextOnly);
             }
         }
     }

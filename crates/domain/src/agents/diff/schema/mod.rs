@@ -99,7 +99,7 @@ enum Position {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Effect {
     /// The same values are allowed.
-    Words,
+    TextOnly,
     /// At least the same values are allowed.
     Widens,
     /// Some values may no longer be allowed.
@@ -191,7 +191,7 @@ impl<'a, 'i> Comparison<'a, 'i> {
 
     fn add(&mut self, context: Context, change: Change, effect: Effect) {
         let is_narrower = match effect {
-            Effect::Words => false,
+            Effect::TextOnly => false,
             Effect::Widens => !context.is_monotone,
             Effect::Narrows | Effect::Breaks => true,
         };

@@ -27,7 +27,7 @@ pub struct AgentAttachment {
 }
 
 /// Content with the form of the schema, before the rules of the protocol.
-pub(super) enum UserContent {
+pub(super) enum AgentRunContent {
     Text(String),
     Blocks(Vec<Block>),
 }
@@ -46,13 +46,13 @@ pub(super) struct BinaryBlock {
     id: Option<String>,
 }
 
-pub(super) fn parse_content(path: &str, value: Option<Value>) -> Result<UserContent, AgentRunInputError> {
+pub(super) fn parse_content(path: &str, value: Option<Value>) -> Result<AgentRunContent, AgentRunInputError> {
     match value {
-        Some(Value::String(text)) => Ok(UserContent::Text(text)),
+        Some(Value::String(text)) => Ok(AgentRunContent::Text(text)),
         Some(Value::Array(blocks)) => {
             let blocks = blocks.into_iter().enumerate();
             let blocks = blocks.map(|(index, block)| parse_block(&format!("{path}[{index}]"), block));
-            blocks.collect::<Result<_, _>>().map(UserContent::Blocks)
+            blocks.collect::<Result<_, _>>().map(AgentRunContent::Blocks)
         }
         _ => Err(AgentRunInputError::expected(path, "a string or an array of content blocks")),
     }
@@ -73,7 +73,7 @@ fn parse_block(path: &str, value: Value) -> Result<Block, AgentRunInputError> {
     }
 }
 
-impl UserContent {
+impl AgentRunContent {
     /// Returns an error if the text is too long. Line breaks that join blocks do not count.
     pub(super) fn check_text(&self) -> Result<(), AgentRunInputError> {
         let chars: usize = match self {

@@ -57,12 +57,12 @@ pub enum ShapeProblem {
 }
 
 impl AgentRunInputError {
-    pub(super) fn shape(path: impl Into<String>, problem: ShapeProblem) -> Self {
+    pub(super) fn shape_error(path: impl Into<String>, problem: ShapeProblem) -> Self {
         Self::Shape { path: path.into(), problem }
     }
 
     pub(super) fn expected(path: impl Into<String>, what: &'static str) -> Self {
-        Self::shape(path, ShapeProblem::Expected(what))
+        Self::shape_error(path, ShapeProblem::Expected(what))
     }
 
     /// Returns the text for the client.

@@ -34,7 +34,7 @@ impl Fields {
         let found = self.members.remove(name);
         let found = match (found, if alias == name { None } else { self.members.remove(&alias) }) {
             (Some(_), Some(_)) => {
-                return Err(AgentRunInputError::shape(self.path_of(name), ShapeProblem::BothSpellings));
+                return Err(AgentRunInputError::shape_error(self.path_of(name), ShapeProblem::BothSpellings));
             }
             (found, None) | (None, found) => found,
         };

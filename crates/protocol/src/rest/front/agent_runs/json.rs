@@ -14,8 +14,8 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Value, AgentRunInputError> {
     match serde_json::from_slice::<UniqueJson>(bytes) {
         Ok(UniqueJson(value)) => Ok(value),
         // Only the visitor below makes data errors: every type of JSON has a method there.
-        Err(error) if error.is_data() => Err(AgentRunInputError::shape("", ShapeProblem::RepeatedName)),
-        Err(_) => Err(AgentRunInputError::shape("", ShapeProblem::NotJson)),
+        Err(error) if error.is_data() => Err(AgentRunInputError::shape_error("", ShapeProblem::RepeatedName)),
+        Err(_) => Err(AgentRunInputError::shape_error("", ShapeProblem::NotJson)),
     }
 }
 

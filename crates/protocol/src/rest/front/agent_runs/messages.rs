@@ -4,13 +4,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::content::{UserContent, parse_content};
+use super::content::{AgentRunContent, parse_content};
 use super::error::AgentRunInputError;
 use super::fields::Fields;
 
 /// A message of any role, with the content of a user message not checked yet.
-pub(super) enum Message {
-    User { id: String, name: Option<String>, encrypted_value: Option<String>, content: UserContent },
+pub(super) enum AgentRunMessage {
+    User { id: String, name: Option<String>, encrypted_value: Option<String>, content: AgentRunContent },
     Other(OtherMessage),
 }
 
@@ -128,7 +128,7 @@ pub struct AgentActivityMessage {
 /// Parses a message at `path`.
 ///
 /// The protocol gives only the role of developer, reasoning and activity messages: their fields are those of AG-UI.
-pub(super) fn parse_message(path: &str, value: Value) -> Result<Message, AgentRunInputError> {
+pub(super) fn parse_message(path: &str, value: Value) -> Result<AgentRunMessage, AgentRunInputError> {
     let mut fields = Fields::new(path, value)?;
     let role = fields.string("role")?;
     let id = fields.string("id")?;
@@ -137,7 +137,7 @@ pub(super) fn parse_message(path: &str, value: Value) -> Result<Message, AgentRu
             let name = fields.optional_string("name")?;
             let encrypted_value = fields.optional_string("encryptedValue")?;
             let content = parse_content(&fields.path_of("content"), fields.take("content")?)?;
-            return Ok(Message::User { id, name, encrypted_value, content });
+            return Ok(AgentRunMessage::User { id, name, encrypted_value, content });
         }
         "assistant" => OtherMessage::Assistant(assistant(id, &mut fields)?),
         "system" => OtherMessage::System(AgentSystemMessage {
@@ -171,7 +171,7 @@ pub(super) fn parse_message(path: &str, value: Value) -> Result<Message, AgentRu
         }),
         _ => return Err(fields.expected("role", ROLES)),
     };
-    Ok(Message::Other(message))
+    Ok(AgentRunMessage::Other(message))
 }
 
 const ROLES: &str = "user, assistant, system, tool, developer, reasoning or activity";

@@ -62,7 +62,7 @@ use uuid::Uuid;
 
 use fields::Fields;
 use forwarded_props::parse_forwarded_props;
-use messages::{Message, parse_message};
+use messages::{AgentRunMessage, parse_message};
 
 /// Bytes of a body.
 pub const MAX_PAYLOAD_BYTES: usize = 256 * 1024;
@@ -218,7 +218,7 @@ fn parse_run_id(fields: &mut Fields) -> Result<String, AgentRunInputError> {
 }
 
 /// Parses the messages and checks their number and the length of user texts.
-fn parse_messages(fields: &mut Fields) -> Result<Vec<Message>, AgentRunInputError> {
+fn parse_messages(fields: &mut Fields) -> Result<Vec<AgentRunMessage>, AgentRunInputError> {
     let values = fields.optional_array("messages")?.ok_or_else(|| fields.expected("messages", "an array"))?;
     if values.len() > MAX_MESSAGES {
         return Err(AgentRunInputError::TooManyMessages);
@@ -229,27 +229,29 @@ fn parse_messages(fields: &mut Fields) -> Result<Vec<Message>, AgentRunInputErro
     }
     for message in &messages {
         match message {
-            Message::User { content, .. } => content.check_text()?,
-            Message::Other(_) => {}
+            AgentRunMessage::User { content, .. } => content.check_text()?,
+            AgentRunMessage::Other(_) => {}
         }
     }
     Ok(messages)
 }
 
 /// Returns the user message and the others.
-fn split_messages(messages: Vec<Message>) -> Result<(UserMessage, Vec<OtherMessage>), AgentRunInputError> {
-    let users = messages.iter().filter(|message| matches!(message, Message::User { .. })).count();
+fn split_messages(
+    messages: Vec<AgentRunMessage>,
+) -> Result<(UserMessage, Vec<OtherMessage>), AgentRunInputError> {
+    let users = messages.iter().filter(|message| matches!(message, AgentRunMessage::User { .. })).count();
     if users != 1 {
         return Err(AgentRunInputError::NotOneUserMessage);
     }
     let mut messages = messages.into_iter();
-    let Some(Message::User { id, name, encrypted_value, content }) = messages.next() else {
+    let Some(AgentRunMessage::User { id, name, encrypted_value, content }) = messages.next() else {
         return Err(AgentRunInputError::FirstMessageNotUser);
     };
     let (text, attachments) = content.into_parts()?;
     let others = messages.filter_map(|message| match message {
-        Message::User { .. } => None,
-        Message::Other(other) => Some(other),
+        AgentRunMessage::User { .. } => None,
+        AgentRunMessage::Other(other) => Some(other),
     });
     Ok((UserMessage { id, name, encrypted_value, text, attachments }, others.collect()))
 }

@@ -215,7 +215,7 @@ fn odd_hints() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn odd_hints_give_a_bounded_schema_or_none(hints in odd_hints()) {
+    fn malformed_hints_give_a_bounded_schema_or_none(hints in odd_hints()) {
         let Some(schema) = compile(&hints, &context()) else { return Ok(()) };
         let written = json!(schema);
         prop_assert!(written.to_string().len() < 64 * 1024);
