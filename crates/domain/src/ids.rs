@@ -14,13 +14,17 @@ pub struct InvalidId {
 }
 
 macro_rules! typed_id {
-    ($(#[$doc:meta])* $name:ident, $kind:literal, $prefix:literal) => {
+    ($(#[$doc:meta])* $name:ident, $kind:literal, $prefix:literal $(, formerly $former:literal)?) => {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub struct $name(Uuid);
 
         impl $name {
             pub const PREFIX: &'static str = $prefix;
+            $(
+                /// Earlier versions wrote this prefix. It is still parsed.
+                pub const FORMER_PREFIX: &'static str = $former;
+            )?
 
             /// Generates a new id. Later ids sort after earlier ones.
             #[must_use]
@@ -56,6 +60,7 @@ macro_rules! typed_id {
 
             fn from_str(text: &str) -> Result<Self, InvalidId> {
                 parse($prefix, text)
+                    $(.or_else(|| parse($former, text)))?
                     .map(Self)
                     .ok_or(InvalidId { kind: $kind, prefix: $prefix })
             }
@@ -185,7 +190,7 @@ typed_id! {
 
 typed_id! {
     /// One attempt of a launcher to start a process. Each is started at most once.
-    AttemptId, "attempt", "att"
+    AttemptId, "attempt", "atp", formerly "att"
 }
 
 typed_id! {
@@ -256,6 +261,29 @@ mod tests {
             error.to_string(),
             "invalid replica id: expected `rep_` followed by 32 hexadecimal digits"
         );
+    }
+
+    /// The prefixes in the declarations above.
+    fn prefixes() -> Vec<&'static str> {
+        let declarations =
+            include_str!("ids.rs").lines().filter(|line| line.starts_with("    ") && line.contains("Id, \""));
+        declarations.filter_map(|line| line.split('"').nth(3)).collect()
+    }
+
+    #[test]
+    fn prefix_names_one_kind_of_id() {
+        let found = prefixes();
+        assert!(found.contains(&ReplicaId::PREFIX) && found.contains(&EffectId::PREFIX), "{found:?}");
+        let unique: std::collections::BTreeSet<_> = found.iter().copied().collect();
+        assert_eq!(unique.len(), found.len(), "{found:?}");
+    }
+
+    #[test]
+    fn attempt_id_with_its_former_prefix_is_parsed() {
+        let id = AttemptId::from_uuid(Uuid::from_u128(7));
+        assert_eq!(id.to_string(), "atp_00000000000000000000000000000007");
+        assert_eq!("att_00000000000000000000000000000007".parse(), Ok(id));
+        assert!("atx_00000000000000000000000000000007".parse::<AttemptId>().is_err());
     }
 
     #[test]

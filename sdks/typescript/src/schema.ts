@@ -5152,7 +5152,7 @@ export interface components {
         LeaseView: {
             /**
              * @description The attempt of the runner job that started the runner, or else one of its own.
-             * @example att_01920000000070008000000000000000
+             * @example atp_01920000000070008000000000000000
              */
             attemptId?: string | null;
             /** Format: int64 */
@@ -6022,7 +6022,7 @@ export interface components {
             artifactSummary: components["schemas"]["ArtifactSummaryView"];
             /**
              * @description The attempt that runs or ran the command. Equal to the `attemptId` of the runner job that started the runner.
-             * @example att_01920000000070008000000000000000
+             * @example atp_01920000000070008000000000000000
              */
             attemptId?: string | null;
             blocker?: string | null;
@@ -6211,7 +6211,7 @@ export interface components {
          *     command.
          */
         RunnerJobView: {
-            /** @example att_01920000000070008000000000000000 */
+            /** @example atp_01920000000070008000000000000000 */
             attemptId: string;
             backendProfile: string;
             /** @description The command that it was started for; null for a warm runner. */

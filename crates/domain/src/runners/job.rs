@@ -57,7 +57,14 @@ pub fn job_name(attempt: AttemptId) -> String {
 /// Returns the location of an attempt's log, without a machine path.
 #[must_use]
 pub fn log_identity(launcher: LauncherId, attempt: AttemptId) -> String {
-    format!("{launcher}/attempts/{attempt}/runner.log")
+    format!("{launcher}/attempts/{}/runner.log", attempt_name(attempt))
+}
+
+/// Returns the name that launchers use for an attempt, in directories and in the environment of its processes. It keeps the former
+/// prefix: launchers of two versions may share a state directory.
+#[must_use]
+pub fn attempt_name(attempt: AttemptId) -> String {
+    format!("{}_{}", AttemptId::FORMER_PREFIX, attempt.as_uuid().simple())
 }
 
 /// Whether a session's storage can be used.

@@ -6,6 +6,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use guildhall_domain::ids::{AttemptId, LauncherId, TenantId};
+use guildhall_domain::runners::job::attempt_name;
 use guildhall_domain::runs::policy::BackendProfile;
 use rustix::fs::{FlockOperation, flock};
 use secrecy::{ExposeSecret, SecretString};
@@ -89,7 +90,7 @@ impl LauncherDir {
     }
 
     pub(super) fn attempt(&self, attempt: AttemptId) -> AttemptDir {
-        AttemptDir { folder: self.root.join("attempts").join(attempt.to_string()) }
+        AttemptDir { folder: self.root.join("attempts").join(attempt_name(attempt)) }
     }
 
     /// Lists the known attempts, oldest first.

@@ -12,6 +12,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use guildhall_domain::ids::AttemptId;
+use guildhall_domain::runners::job::attempt_name;
 use rustix::process::Signal;
 
 use super::processes::{Process, ProcessIdentity, ProcessState, send_signal};
@@ -47,7 +48,7 @@ pub(super) fn kill_tree(root: &ProcessIdentity) -> bool {
 /// of sessions as home or working directory and do not descend from a live runner. A process with a terminal, such as a
 /// user's shell in a workspace, is spared: runners and their descendants have none.
 pub(super) fn kill_leftovers(attempt: AttemptId, storage: &Path, live_runners: &BTreeSet<u32>) -> bool {
-    let (attempt, home) = (attempt.to_string(), storage.as_os_str().as_bytes());
+    let (attempt, home) = (attempt_name(attempt), storage.as_os_str().as_bytes());
     let homes: [&[u8]; 3] = [b"HOME", b"TMPDIR", b"CODEX_HOME"];
     kill_until_none(|all| {
         let ours = with_descendants(all, live_runners);

@@ -14,6 +14,7 @@ use super::*;
 use crate::ExitReason;
 use crate::secrets::{FileStore, NewProfile, SecretStore};
 use guildhall_domain::profiles::ProfileOwner;
+use guildhall_domain::runners::job::attempt_name;
 
 const TOKEN: &str = "ghe_the_token_of_a_test";
 
@@ -64,7 +65,7 @@ impl TestLauncherDir {
     }
 
     fn attempt(&self, attempt: AttemptId, file: &str) -> PathBuf {
-        self.path("state/attempts").join(attempt.to_string()).join(file)
+        self.path("state/attempts").join(attempt_name(attempt)).join(file)
     }
 
     /// Waits for the pid file of a script, and returns the process.

@@ -8,6 +8,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use guildhall_domain::ids::AttemptId;
+use guildhall_domain::runners::job::attempt_name;
 use rustix::process::Signal;
 use tracing::{info, warn};
 
@@ -137,7 +138,7 @@ impl Worker {
         // Only selected variables are passed on: the server's environment may contain secrets.
         command.env_clear().envs(options.environment.iter().map(|(name, value)| (name, value)));
         command
-            .env(process_tree::ATTEMPT_VARIABLE, request.attempt.to_string())
+            .env(process_tree::ATTEMPT_VARIABLE, attempt_name(request.attempt))
             .env("HOME", attempt.folder());
         command.current_dir(attempt.folder()).stdin(Stdio::null()).stdout(log).stderr(errors);
         Ok(command)

@@ -37,7 +37,7 @@ pub struct RunnerJobView {
     pub run_id: Option<String>,
     /// The command that it was started for; null for a warm runner.
     pub command_id: Option<String>,
-    #[schema(example = "att_01920000000070008000000000000000")]
+    #[schema(example = "atp_01920000000070008000000000000000")]
     pub attempt_id: String,
     #[schema(example = "guildhall-runner-000000000000")]
     pub job_name: String,

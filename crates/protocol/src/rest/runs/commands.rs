@@ -94,7 +94,7 @@ pub struct ResultView {
     pub session_id: String,
     pub command_id: Option<String>,
     /// The attempt that runs or ran the command. Equal to the `attemptId` of the runner job that started the runner.
-    #[schema(example = "att_01920000000070008000000000000000")]
+    #[schema(example = "atp_01920000000070008000000000000000")]
     pub attempt_id: Option<String>,
     pub status: String,
     pub terminal_status: Option<String>,

@@ -109,7 +109,7 @@ pub struct RunView {
 pub struct LeaseView {
     pub runner_id: String,
     /// The attempt of the runner job that started the runner, or else one of its own.
-    #[schema(example = "att_01920000000070008000000000000000")]
+    #[schema(example = "atp_01920000000070008000000000000000")]
     pub attempt_id: Option<String>,
     pub epoch: i64,
     pub expires_at: Timestamp,
