@@ -1,4 +1,4 @@
-//! Handlers and services name in their signatures who may call them.
+//! Handlers name in their signatures who may call them.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -116,33 +116,6 @@ const UNLIMITED: &[&str] = &[
     "relations/scopes.rs::list",
 ];
 
-/// Service methods for anyone with a valid token. Others take an `Authorized<Right>` or an `InstallationOperator`.
-const OWN_METHODS: &[&str] = &[
-    "access/account.rs::change_password",
-    "access/account.rs::end_logins",
-    "access/account.rs::set_settings",
-    "access/account.rs::settings",
-    "access/auth.rs::sign_out",
-    "access/authority.rs::watch",
-    "access/invitations.rs::accept",
-    "access/tenants.rs::list",
-    "identity/aids.rs::get",
-    "identity/aids.rs::list",
-    "identity/aids.rs::renew",
-    "identity/aids.rs::revoke",
-    "relations/mod.rs::acknowledge",
-    "relations/mod.rs::active_with",
-    "relations/mod.rs::change",
-    "relations/mod.rs::follow",
-    "relations/mod.rs::get",
-    "relations/mod.rs::grant",
-    "relations/mod.rs::history",
-    "relations/mod.rs::list",
-    "relations/mod.rs::offer",
-    "relations/revoke.rs::revoke",
-    "sessions/mod.rs::list",
-];
-
 pub(crate) fn source_files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).expect("a folder can be listed") {
@@ -218,7 +191,7 @@ fn add_handlers_without_right(file: &str, source: &syn::File, found: &mut Handle
     }
 }
 
-fn names(listed: &[&str]) -> BTreeSet<String> {
+pub(crate) fn names(listed: &[&str]) -> BTreeSet<String> {
     listed.iter().map(|name| (*name).to_owned()).collect()
 }
 
@@ -270,24 +243,6 @@ fn handler_without_a_right_is_found() {
     add_handlers_without_right("x.rs", &syn::parse_file(source).expect("Rust"), &mut found);
     let (own, public) = (names(&["x.rs::b"]), names(&["x.rs::c", "x.rs::d"]));
     assert_eq!(found, HandlersWithoutRight { own, public, unlimited: names(&["x.rs::c"]) });
-}
-
-#[test]
-fn service_methods_take_a_proof_of_authority() {
-    let mut found = BTreeSet::new();
-    for (file, source) in parse_all("crates/service/src") {
-        for item in &source.items {
-            let syn::Item::Impl(block) = item else { continue };
-            for item in &block.items {
-                let syn::ImplItem::Fn(method) = item else { continue };
-                let is_public = matches!(method.vis, syn::Visibility::Public(_));
-                if is_public && parameter_types(&method.sig).contains("Caller") {
-                    found.insert(format!("{file}::{}", method.sig.ident));
-                }
-            }
-        }
-    }
-    assert_eq!(found, names(OWN_METHODS));
 }
 
 /// An external subject has a right in the objects of its own threads only. The files of the front door find them by their

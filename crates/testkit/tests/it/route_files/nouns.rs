@@ -1,29 +1,18 @@
-//! The files of a route follow from its group and noun.
-//!
-//! `POST /api/v1/runs/{run}/commands` is the noun `commands` of the group `runs`: `api/http/runs/commands.rs` calls
-//! `service/runs/commands.rs`, `domain/runs/command.rs` decides, `store/queries/commands/*.sql` reads and writes. The
-//! noun that gives a group its name is in the group's `mod.rs`, or in a file per verb in its directory.
-
-use std::path::{Path, PathBuf};
-
-use serde_json::Value;
+//! The nouns of the routes, with the rules and tables that they use.
 
 /// A noun: where its routes begin, the rules of `domain` that decide, and the tables of its queries.
 #[derive(Debug, Clone, Copy)]
-struct Noun {
-    group: &'static str,
-    name: &'static str,
+pub(super) struct Noun {
+    pub(super) group: &'static str,
+    pub(super) name: &'static str,
     /// Method and path; `*` stands for any method. A path covers the paths below it, unless a row with a
     /// longer path covers them.
-    routes: &'static [(&'static str, &'static str)],
-    domain: &'static [&'static str],
-    tables: &'static [&'static str],
+    pub(super) routes: &'static [(&'static str, &'static str)],
+    pub(super) domain: &'static [&'static str],
+    pub(super) tables: &'static [&'static str],
 }
 
-/// Nouns whose handlers need no service: they only read the configuration.
-const WITHOUT_SERVICE: &[&str] = &["capabilities", "gateways", "scopes"];
-
-const NOUNS: &[Noun] = &[
+pub(super) const NOUNS: &[Noun] = &[
     noun("access", "signing", &[("*", "/.well-known/jwks.json")], &["access/signing.rs"], &["signing_keys"]),
     noun(
         "access",
@@ -201,14 +190,14 @@ const NOUNS: &[Noun] = &[
         "agents",
         "manifests",
         &[("*", "/agents"), ("*", "/api/v1/agents/{agent}/manifests")],
-        &["agents/manifest/version.rs", "agents/diff/mod.rs"],
+        &["agents/manifest/version.rs"],
         &["agent_manifests"],
     ),
     noun(
         "relations",
         "relations",
         &[("*", "/api/v1/relations"), ("*", "/h2a/relations")],
-        &["relations/gap.rs", "relations/grant.rs", "relations/notice.rs"],
+        &["agents/diff/mod.rs", "relations/gap.rs", "relations/grant.rs", "relations/notice.rs"],
         &["relations", "relation_changes", "relation_notices"],
     ),
     noun("relations", "scopes", &[("*", "/api/v1/scopes")], &["agents/manifest/presets.rs"], &[]),
@@ -216,20 +205,14 @@ const NOUNS: &[Noun] = &[
         "agents",
         "automations",
         &[("*", "/api/v1/automations")],
-        &["agents/automation.rs", "agents/pipeline.rs", "agents/pipeline_text.rs"],
+        &["agents/automation.rs", "agents/pipeline.rs"],
         &["automations"],
     ),
     noun(
         "front",
         "agent_runs",
         &[("*", "/api/v1/agent/runs"), ("*", "/api/v1/agents/{agent}/agui")],
-        &[
-            "front/mod.rs",
-            "front/client_time.rs",
-            "front/interrupt_answer.rs",
-            "front/time_zone.rs",
-            "agents/turn_pipeline.rs",
-        ],
+        &["front/mod.rs", "front/interrupt_answer.rs", "front/time_zone.rs", "agents/turn_pipeline.rs"],
         &["client_runs", "threads"],
     ),
     noun(
@@ -239,12 +222,13 @@ const NOUNS: &[Noun] = &[
         &["agents/automation.rs"],
         &["automations", "client_runs", "threads"],
     ),
+    noun("front", "copilotkit", &[("*", "/api/v1/copilotkit")], &["front/copilotkit.rs"], &["agents"]),
     noun(
         "front",
-        "copilotkit",
-        &[("*", "/api/v1/copilotkit")],
-        &["front/copilotkit.rs"],
-        &["client_runs", "threads"],
+        "agent_inboxes",
+        &[("*", "/api/v1/agents/{agent}/inbox")],
+        &["agents/inbox.rs", "messages/hosted_agent.rs"],
+        &["agent_inboxes", "aids"],
     ),
     noun("front", "history", &[("*", "/api/v1/agent/history")], &["front/external_id.rs"], &["threads"]),
     noun(
@@ -280,14 +264,20 @@ const NOUNS: &[Noun] = &[
         "webhooks",
         "webhooks",
         &[("*", "/api/v1/tenants/{tenant}/webhooks"), ("*", "/api/v1/webhooks")],
-        &["webhooks/event.rs", "webhooks/message.rs", "webhooks/mod.rs", "webhooks/url.rs"],
+        &[
+            "webhooks/event.rs",
+            "webhooks/message.rs",
+            "webhooks/mod.rs",
+            "webhooks/schedule.rs",
+            "webhooks/url.rs",
+        ],
         &["webhooks", "agent_webhooks"],
     ),
     noun(
         "webhooks",
         "deliveries",
         &[("*", "/api/v1/webhooks/{webhook}/deliveries"), ("*", "/api/v1/webhooks/{webhook}/resend")],
-        &["webhooks/log.rs", "webhooks/schedule.rs"],
+        &["webhooks/log.rs"],
         &["webhook_events", "webhook_attempts"],
     ),
     noun(
@@ -400,99 +390,4 @@ const fn noun(
     tables: &'static [&'static str],
 ) -> Noun {
     Noun { group, name, routes, domain, tables }
-}
-
-impl Noun {
-    /// Returns how long the route of this noun is that covers a request.
-    fn covers(&self, method: &str, path: &str) -> Option<usize> {
-        let is_below =
-            |route: &str| path == route || path.strip_prefix(route).is_some_and(|rest| rest.starts_with('/'));
-        let routes =
-            self.routes.iter().filter(|(verb, route)| [method, "*"].contains(verb) && is_below(route));
-        routes.map(|(_, route)| route.len()).max()
-    }
-
-    /// Returns the files of this noun in a layer: its own, or those of its group where it has the group's name.
-    fn files(&self, root: &Path, layer: &str) -> Vec<PathBuf> {
-        let group = root.join(layer).join(self.group);
-        if self.name == self.group {
-            let files = std::fs::read_dir(&group).into_iter().flatten().flatten().map(|entry| entry.path());
-            return files
-                .filter(|file| file.extension().is_some_and(|extension| extension == "rs"))
-                .collect();
-        }
-        let files = [group.join(format!("{}.rs", self.name)), group.join(self.name).join("mod.rs")];
-        files.into_iter().filter(|file| file.is_file()).collect()
-    }
-}
-
-/// Returns what is missing for an operation.
-fn faults(root: &Path, operation: &str, method: &str, path: &str) -> Vec<String> {
-    let best = NOUNS
-        .iter()
-        .filter_map(|noun| Some((noun.covers(method, path)?, noun)))
-        .max_by_key(|(length, _)| *length);
-    let Some((_, noun)) = best else {
-        return vec![format!("{operation} ({method} {path}) belongs to no noun: add its route to NOUNS")];
-    };
-    let Noun { group, name, .. } = noun;
-    let mut faults = Vec::new();
-    let handlers = noun.files(root, "crates/api/src/http");
-    let names_operation = |file: &PathBuf| {
-        std::fs::read_to_string(file).is_ok_and(|source| source.contains(&format!("\"{operation}\"")))
-    };
-    if !handlers.iter().any(names_operation) {
-        faults.push(format!("{operation}: no handler in api/src/http/{group} for the noun {name}"));
-    }
-    if noun.files(root, "crates/service/src").is_empty() && !WITHOUT_SERVICE.contains(name) {
-        faults.push(format!("{operation}: no service/src/{group}/{name}.rs"));
-    }
-    let domain = noun.domain.iter().map(|file| format!("crates/domain/src/{file}"));
-    let queries = noun.tables.iter().map(|table| format!("crates/store/queries/{table}"));
-    let missing = domain.chain(queries).filter(|file| !root.join(file).exists());
-    faults.extend(missing.map(|file| format!("{operation}: {file} does not exist")));
-    faults
-}
-
-fn workspace() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace exists")
-}
-
-/// Returns the committed API document.
-pub(crate) fn api_document() -> Value {
-    let document =
-        std::fs::read_to_string(workspace().join("schemas/openapi.json")).expect("the API document");
-    serde_json::from_str(&document).expect("JSON")
-}
-
-#[test]
-fn every_operation_has_its_files_by_group_and_noun() {
-    let root = workspace();
-    let document = api_document();
-    let paths = document["paths"].as_object().expect("paths");
-    let operations = paths.iter().flat_map(|(path, methods)| {
-        let methods = methods.as_object().expect("methods");
-        methods.iter().map(move |(method, operation)| (operation["operationId"].as_str(), method, path))
-    });
-    let mut count = 0;
-    let mut found = Vec::new();
-    for (operation, method, path) in operations {
-        count += 1;
-        found.extend(faults(&root, operation.expect("an operationId"), method, path));
-    }
-    assert!(found.is_empty(), "\n{}", found.join("\n"));
-    assert!(count > 80, "only {count} operations were read");
-}
-
-#[test]
-fn operation_without_files_is_reported() {
-    let root = workspace();
-    assert_eq!(
-        faults(&root, "launchRockets", "post", "/api/v1/rockets"),
-        ["launchRockets (post /api/v1/rockets) belongs to no noun: add its route to NOUNS"]
-    );
-    assert_eq!(
-        faults(&root, "unheardOf", "post", "/api/v1/runs"),
-        ["unheardOf: no handler in api/src/http/runs for the noun runs"]
-    );
 }
