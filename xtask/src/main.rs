@@ -24,7 +24,7 @@ mod sqlx;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 #[derive(Parser)]
 #[command(name = "cargo xtask", about = "Repository automation")]
@@ -63,6 +63,11 @@ enum Task {
     Docs(docs::DocsArgs),
     /// Record what a new user does, and write docs/recording
     Record(record::RecordArgs),
+}
+
+/// Returns the commands and flags of this program.
+fn arguments() -> clap::Command {
+    Arguments::command()
 }
 
 fn main() -> ExitCode {

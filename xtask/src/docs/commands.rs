@@ -1,13 +1,13 @@
 //! Every `guildhall` command in the documentation must exist, with its flags.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
 
 use super::console;
 use super::markdown::Document;
-use crate::command::target;
+use crate::command::{output, program};
 
 /// The programs whose arguments are checked.
 const PROGRAMS: [&str; 2] = ["guildhall", "guildhall-runner"];
@@ -22,8 +22,13 @@ const ID_PLACEHOLDERS: [(&str, &str); 6] = [
     ("RULE", "apl"),
 ];
 
+/// Pages that name flags of other programs, of scripts beside them, or of earlier versions.
+const PAGES_OF_OTHER_FLAGS: [&str; 4] = ["changes/", "examples/", "interop/", "sdks/"];
+
 pub(super) fn check(documents: &[&Document]) -> Result<Vec<String>> {
-    let mut problems = Vec::new();
+    let flags = known_flags()?;
+    let mut problems: Vec<String> =
+        documents.iter().flat_map(|document| unknown_flags(document, &flags)).collect();
     for (invocation, place) in collect(documents) {
         if let Some(error) = usage_error(&invocation)? {
             problems.push(format!("{place}: `{}` is not a valid command: {error}", invocation.join(" ")));
@@ -52,13 +57,13 @@ fn collect(documents: &[&Document]) -> BTreeMap<Vec<String>, String> {
 /// Returns why clap rejects an invocation. With `--help` at the end, nothing is executed and only unknown commands and
 /// flags are errors.
 fn usage_error(invocation: &[String]) -> Result<Option<String>> {
-    let Some((program, args)) = invocation.split_first() else { return Ok(None) };
-    let output = Command::new(target().join("debug").join(program))
+    let Some((name, args)) = invocation.split_first() else { return Ok(None) };
+    let output = Command::new(program(name))
         .args(args.iter().map(|arg| fill_placeholder(arg)))
         .arg("--help")
         .stdin(Stdio::null())
         .output()
-        .with_context(|| format!("cannot run {program}"))?;
+        .with_context(|| format!("cannot run {name}"))?;
     if output.status.success() {
         return Ok(None);
     }
@@ -69,9 +74,49 @@ fn usage_error(invocation: &[String]) -> Result<Option<String>> {
     Ok((!is_flag_alone).then(|| error.to_owned()))
 }
 
-/// Replaces a placeholder such as `RUN` or `$RUN` by an id.
+/// Returns the flags of our programs and of `cargo xtask`.
+fn known_flags() -> Result<BTreeSet<String>> {
+    let help = [
+        output(Command::new(program("guildhall")).arg("help-markdown"))?,
+        output(Command::new(program("guildhall-runner")).arg("--help"))?,
+    ];
+    let mut flags: BTreeSet<String> = help.iter().flat_map(|text| flags_in(text)).collect();
+    add_flags(&crate::arguments(), &mut flags);
+    Ok(flags)
+}
+
+/// Returns the words that start with two dashes.
+fn flags_in(text: &str) -> Vec<String> {
+    let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'));
+    words.filter(|word| word.len() > 2 && word.starts_with("--")).map(str::to_owned).collect()
+}
+
+fn add_flags(command: &clap::Command, flags: &mut BTreeSet<String>) {
+    flags.extend(command.get_arguments().filter_map(|arg| arg.get_long()).map(|long| format!("--{long}")));
+    for command in command.get_subcommands() {
+        add_flags(command, flags);
+    }
+}
+
+/// Checks code spans that start with a flag. Whether a command has it is checked where the span is a command.
+fn unknown_flags(document: &Document, known: &BTreeSet<String>) -> Vec<String> {
+    if PAGES_OF_OTHER_FLAGS.iter().any(|folder| document.path.starts_with(folder)) {
+        return Vec::new();
+    }
+    let spans = document.spans.iter().filter(|span| span.text.starts_with("--"));
+    spans
+        .filter_map(|span| Some((span.line, flags_in(&span.text).into_iter().next()?)))
+        .filter(|(_, flag)| !known.contains(flag))
+        .map(|(line, flag)| format!("{}: no program of ours has the flag `{flag}`", document.at(line)))
+        .collect()
+}
+
+/// Replaces a placeholder such as `RUN` or `$RUN` by an id, and `AID` by a name.
 fn fill_placeholder(arg: &str) -> String {
     let name = arg.trim_start_matches('$');
+    if name == "AID" {
+        return "alice.guild.example".to_owned();
+    }
     let prefix = ID_PLACEHOLDERS.iter().find(|(placeholder, _)| *placeholder == name);
     prefix.map_or_else(|| arg.to_owned(), |(_, prefix)| format!("{prefix}_{:032}", 0))
 }
@@ -156,9 +201,32 @@ mod tests {
     }
 
     #[test]
+    fn wrong_commands_and_flags_are_usage_errors() {
+        let error = |command: &str| usage_error(&words(command)[0]).unwrap();
+        assert_eq!(error("guildhall runs ls --json"), None);
+        assert_eq!(error("guildhall runs show $RUN"), None);
+        assert_eq!(error("guildhall runs create --profile"), None);
+        assert_eq!(error("guildhall runs ls --nope"), Some("unexpected argument '--nope' found".to_owned()));
+        assert_eq!(error("guildhall runs lst"), Some("unrecognized subcommand 'lst'".to_owned()));
+        assert_eq!(error("guildhall-runner --nope"), Some("unexpected argument '--nope' found".to_owned()));
+    }
+
+    #[test]
+    fn flags_of_no_program_are_reported() {
+        let known = known_flags().unwrap();
+        let unknown = |path: &str, text: &str| unknown_flags(&Document::parse(path.to_owned(), text), &known);
+        let right = "`--watch` `--config FILE` `--one-shot` `--no-run` `--` `--tool NAME=COMMAND`";
+        assert_eq!(unknown("x.md", right), [""; 0]);
+        let expected = ["x.md:2: no program of ours has the flag `--wach`"];
+        assert_eq!(unknown("x.md", "`-x`\n`--wach=1`"), expected);
+        assert_eq!(unknown("changes/x.md", "`--wach`"), [""; 0]);
+    }
+
+    #[test]
     fn placeholders_of_ids_become_ids() {
         assert_eq!(fill_placeholder("$RUN"), "run_00000000000000000000000000000000");
         assert_eq!(fill_placeholder("SESSION"), "ses_00000000000000000000000000000000");
+        assert_eq!(fill_placeholder("AID"), "alice.guild.example");
         assert_eq!(fill_placeholder("PROFILE"), "PROFILE");
     }
 

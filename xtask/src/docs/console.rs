@@ -32,6 +32,15 @@ pub(super) fn all_steps(document: &Document) -> Vec<Step> {
     document.blocks.iter().filter(is_console).flat_map(parse).collect()
 }
 
+/// Returns the files of blocks such as `json,file=manifest.json`: their names and contents.
+pub(super) fn files(document: &Document) -> Vec<(&str, String)> {
+    let files = document.blocks.iter().filter_map(|block| {
+        let (_, name) = block.info.split_once(",file=")?;
+        Some((name, format!("{}\n", block.lines.join("\n"))))
+    });
+    files.collect()
+}
+
 fn parse(block: &Block) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     for (index, line) in block.lines.iter().enumerate() {
@@ -164,6 +173,13 @@ mod tests {
         let ran = vec![step(2, "one", lines("out")), step(4, "two", Vec::new())];
         assert_eq!(steps(&document), ran);
         assert_eq!(all_steps(&document), [ran, vec![step(7, "three", Vec::new())]].concat());
+    }
+
+    #[test]
+    fn blocks_with_a_file_name_are_files() {
+        let text = "```json,file=a.json\n{\n}\n```\n```json\n[]\n```\n";
+        let document = Document::parse("x.md".to_owned(), text);
+        assert_eq!(files(&document), [("a.json", "{\n}\n".to_owned())]);
     }
 
     #[test]

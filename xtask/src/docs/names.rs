@@ -8,14 +8,26 @@ use anyhow::{Context, Result};
 
 use super::generated::{self, Key};
 use super::markdown::{Block, Document};
+use super::routes;
 
-type Names = BTreeSet<String>;
+pub(super) type Names = BTreeSet<String>;
 
-/// Words of the form `section.key` that are no keys: fields of a response, files and columns.
-const NOT_KEYS: [&str; 4] = ["postgres.reachable", "postgres.moved", "postgres.log", "runs.lost_runner"];
+/// Words of the form `section.key` that are no keys: fields of responses, of spans and of names, files and columns.
+const NOT_KEYS: [&str; 6] = [
+    "postgres.reachable",
+    "postgres.moved",
+    "postgres.log",
+    "runs.lost_runner",
+    "failure.kind",
+    "name.issuer",
+];
 
-/// A variable that is not ours: Kubernetes sets it for a Service called `guildhall`.
-const NOT_VARIABLES: [&str; 1] = ["GUILDHALL_PORT"];
+/// Words in brackets that are no sections: a secret in a log, and a table of the file of `guildhall guard`.
+const NOT_SECTIONS: [&str; 2] = ["redacted", "tools"];
+
+/// Variables that our programs do not read: Kubernetes sets the first one for a Service called `guildhall`, and the
+/// programs in `examples` read the others.
+const NOT_VARIABLES: [&str; 4] = ["GUILDHALL_PORT", "GUILDHALL_KEY", "GUILDHALL_TENANT", "GUILDHALL_AGENT"];
 
 /// Folders whose files are named by their path.
 const FOLDERS: [&str; 6] = ["bench/", "changes/", "crates/", "docs/", "schemas/", "xtask/"];
@@ -24,6 +36,7 @@ pub(super) fn check(root: &Path, documents: &[&Document]) -> Result<Vec<String>>
     let code = Code::read(root)?;
     let mut problems = Vec::new();
     for document in documents {
+        problems.extend(unknown_sections(document, &code.keys));
         problems.extend(unknown_keys(document, &code.keys));
         problems.extend(unknown_variables(document, &code.variables));
         problems.extend(unknown_metrics(document, &code.metrics));
@@ -36,7 +49,7 @@ pub(super) fn check(root: &Path, documents: &[&Document]) -> Result<Vec<String>>
     ] {
         problems.extend(undocumented(documents, page, what, names));
     }
-    problems.extend(unknown_routes(documents, &code.routes));
+    problems.extend(documents.iter().flat_map(|document| routes::unknown(document, &code.routes)));
     problems.extend(missing_error_pages(documents, &code.failure_kinds));
     Ok(problems)
 }
@@ -66,7 +79,7 @@ impl Code {
             metrics: metrics(&sources),
             event_types: event_types(&read("crates/domain/src/runs/event.rs")?),
             failure_kinds: failure_kinds(&read("crates/domain/src/failure.rs")?),
-            routes: routes(&serde_json::from_str(&read("schemas/openapi.json")?)?),
+            routes: routes::of(&serde_json::from_str(&read("schemas/openapi.json")?)?),
         })
     }
 }
@@ -116,28 +129,38 @@ fn failure_kinds(source: &str) -> Names {
     rows.filter_map(|(_, rest)| rest.split('"').next()).map(str::to_owned).collect()
 }
 
-fn routes(openapi: &serde_json::Value) -> Names {
-    let paths = openapi["paths"].as_object().into_iter().flatten();
-    let methods = paths.flat_map(|(path, item)| {
-        item.as_object()
-            .into_iter()
-            .flatten()
-            .map(move |(method, _)| format!("{} {path}", method.to_uppercase()))
+/// Checks `[section]` in code spans and TOML blocks.
+fn unknown_sections(document: &Document, keys: &[Key]) -> Vec<String> {
+    let spans = document.spans.iter().map(|span| (span.line, span.text.as_str()));
+    let blocks = document.blocks.iter().filter(|block| block.info == "toml");
+    let lines = blocks.flat_map(|block| {
+        block.lines.iter().enumerate().map(|(index, line)| (block.line + index, line.trim()))
     });
-    methods.filter(|route| route.contains(" /api/")).collect()
+    spans
+        .chain(lines)
+        .filter_map(|(line, text)| Some((line, text.strip_prefix('[')?.strip_suffix(']')?)))
+        .filter(|(_, name)| is_name(name) && !NOT_SECTIONS.contains(name))
+        .filter(|(_, name)| keys.iter().all(|key| key.section != *name))
+        .map(|(line, name)| format!("{}: there is no configuration section `{name}`", document.at(line)))
+        .collect()
+}
+
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_lowercase() || b == b'_')
 }
 
 /// Checks `section.key` in code spans, and the keys of TOML blocks with a section.
 fn unknown_keys(document: &Document, keys: &[Key]) -> Vec<String> {
     let known: Names = keys.iter().map(Key::path).collect();
     let is_section = |name: &str| keys.iter().any(|key| key.section == name);
+    // `htpp.listen` is meant as a key, `runs.rs` and `approval.requested` are not.
+    let is_key_of_any_section = |name: &str| keys.iter().any(|key| key.name == name);
     let spans = document.spans.iter().filter_map(|span| {
         let path = span.text.split(" = ").next()?;
         let (section, name) = path.split_once('.')?;
-        let is_name =
-            |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
         let is_file = ["rs", "md", "sql", "toml", "txt", "json"].contains(&name);
-        let is_key = is_section(section) && is_name(name) && !is_file && !NOT_KEYS.contains(&path);
+        let is_meant = is_section(section) || is_key_of_any_section(name);
+        let is_key = is_meant && is_name(section) && is_name(name) && !is_file && !NOT_KEYS.contains(&path);
         is_key.then(|| (span.line, path.to_owned()))
     });
     let blocks = document.blocks.iter().filter(|block| block.info == "toml");
@@ -228,16 +251,6 @@ fn undocumented(documents: &[&Document], page: &str, what: &str, names: &Names) 
 fn spans_of(documents: &[&Document], page: &str) -> Names {
     let page = documents.iter().find(|document| document.path == page);
     page.into_iter().flat_map(|page| page.spans.iter().map(|span| span.text.clone())).collect()
-}
-
-fn unknown_routes(documents: &[&Document], routes: &Names) -> Vec<String> {
-    let is_route = |text: &str| text.split_once(' ').is_some_and(|(_, path)| path.starts_with("/api/v1/"));
-    let page = documents.iter().find(|document| document.path == "docs/reference/api.md");
-    let spans = page.into_iter().flat_map(|page| page.spans.iter().map(move |span| (page, span)));
-    spans
-        .filter(|(_, span)| is_route(&span.text) && !routes.contains(&span.text))
-        .map(|(page, span)| format!("{}: there is no route `{}`", page.at(span.line), span.text))
-        .collect()
 }
 
 fn missing_error_pages(documents: &[&Document], kinds: &Names) -> Vec<String> {

@@ -16,7 +16,7 @@ fn wrong_configuration_key_is_reported() {
     let right =
         page("x.md", "`http.listen = \"a\"` `http.rs` `other.key`\n```toml\n[http]\nlisten = 1\n```\n");
     assert_eq!(unknown_keys(&right, &keys), [""; 0]);
-    let wrong = page("x.md", "`http.listens`\n\n```toml\n[http]\nport = 1\n[other]\na = 1\n```\n");
+    let wrong = page("x.md", "`http.listens`\n\n```toml\n[http]\nport = 1\n```\n");
     assert_eq!(
         unknown_keys(&wrong, &keys),
         [
@@ -24,6 +24,24 @@ fn wrong_configuration_key_is_reported() {
             "x.md:5: there is no configuration key `http.port`"
         ]
     );
+}
+
+#[test]
+fn wrong_configuration_section_is_reported() {
+    let keys = generated::keys(EXAMPLE);
+    let text = "`[http]` `[TEXT]` `[redacted]` `run.started`\n```toml\n[http]\nlisten = 1\n```\n";
+    let right = page("x.md", text);
+    assert_eq!(unknown_sections(&right, &keys), [""; 0]);
+    assert_eq!(unknown_keys(&right, &keys), [""; 0]);
+    let wrong = page("x.md", "`[htpp]` `htpp.listen`\n\n```toml\n[htpp]\nlisten = 1\n```\n");
+    assert_eq!(
+        unknown_sections(&wrong, &keys),
+        [
+            "x.md:1: there is no configuration section `htpp`",
+            "x.md:4: there is no configuration section `htpp`"
+        ]
+    );
+    assert_eq!(unknown_keys(&wrong, &keys), ["x.md:1: there is no configuration key `htpp.listen`"]);
 }
 
 #[test]
@@ -61,18 +79,6 @@ fn event_types_and_failure_kinds_are_read_from_the_source() {
     let index = page("docs/errors/README.md", "[conflict](conflict.md)");
     let expected = ["docs/errors/README.md does not link the page of `not-found`"];
     assert_eq!(missing_error_pages(&[&index], &failure_kinds(table)), expected);
-}
-
-#[test]
-fn routes_are_compared_both_ways() {
-    let openapi = serde_json::json!({ "paths": { "/api/v1/runs": { "get": {}, "post": {} }, "/health": { "get": {} } } });
-    let known = routes(&openapi);
-    assert_eq!(known, names(&["GET /api/v1/runs", "POST /api/v1/runs"]));
-    let path = "docs/reference/api.md";
-    let api = page(path, "`GET /api/v1/runs`\n`GET /api/v1/walks`");
-    assert_eq!(unknown_routes(&[&api], &known), [format!("{path}:2: there is no route `GET /api/v1/walks`")]);
-    let missing = undocumented(&[&api], path, "route", &known);
-    assert_eq!(missing, [format!("{path} does not describe the route `POST /api/v1/runs`")]);
 }
 
 #[test]

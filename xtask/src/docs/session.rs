@@ -67,6 +67,9 @@ pub(super) fn check(documents: &[&Document]) -> Result<Vec<String>> {
 
 fn run_document(document: &Document, steps: &[Step], model: Option<&FakeModel>) -> Result<Vec<String>> {
     let folder = DocumentEnvironment::create(model)?;
+    for (name, content) in console::files(document) {
+        fs::write(folder.dir.path().join(name), content).with_context(|| format!("cannot write {name}"))?;
+    }
     let mut dev = None;
     if !steps.iter().any(|step| step.command == DEV) {
         dev = Some(Dev::start(&folder, folder.dir.path())?.0);
