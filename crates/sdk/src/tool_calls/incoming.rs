@@ -14,7 +14,7 @@ pub enum RefusedMessage {
     /// Anybody on its way could have read it, or written it.
     #[error("it is not sealed in the second version of end-to-end encryption")]
     NotSealed,
-    #[error("its inside is no call of a tool, although it is marked as one")]
+    #[error("the decrypted message is not a tool call, although its header says so")]
     NoCall,
     #[error(transparent)]
     Headers(#[from] HeaderMismatch),

@@ -33,7 +33,7 @@ enum Commands {
         /// Slug or id of a tenant; otherwise all tenants with a limit
         #[arg(long)]
         tenant: Option<String>,
-        /// What the tenant would keep, instead of what is set
+        /// Plan as if the tenant kept its history for this number of days
         #[arg(long, value_name = "DAYS", requires = "tenant")]
         history_days: Option<u32>,
         #[command(flatten)]
