@@ -35,7 +35,7 @@ struct LongTest {
     size: u32,
 }
 
-const LONG_TESTS: [LongTest; 15] = [
+const LONG_TESTS: [LongTest; 16] = [
     LongTest {
         name: "runner-kills",
         about: "SIGKILL of runners during tool calls: no call is repeated, no process survives, the run continues",
@@ -91,6 +91,13 @@ const LONG_TESTS: [LongTest; 15] = [
         package: "guildhall-cli",
         test: "inbox_faults::acknowledged_messages_survive_kills_without_loss_or_duplicate",
         size: 100,
+    },
+    LongTest {
+        name: "nats-outage",
+        about: "NATS away for a minute, at the start and later: messages are accepted and read, and live again by themselves",
+        package: "guildhall-server",
+        test: "messages::outages::messages_are_pushed_live_again_after_each_outage_of_nats",
+        size: 60,
     },
     LongTest {
         name: "relations",

@@ -15,11 +15,12 @@ use guildhall_service::runners::tokens::RUN_TOKEN_LIFETIME;
 use jiff::SignedDuration;
 
 use crate::Config;
+use crate::messages::MessageLifetimes;
 use crate::outbound::{self, OidcProvider};
 use crate::public_url::PublicUrl;
 use crate::start_error::StartError;
 use crate::tls::TlsFiles;
-use crate::{attachments, audit, gateway, issuer, launcher, messages, stores};
+use crate::{attachments, audit, gateway, issuer, launcher, stores};
 
 /// How long a signing key signs before the next one takes over.
 const SIGNING_PERIOD: SignedDuration = SignedDuration::from_hours(30 * 24);
@@ -38,7 +39,7 @@ pub(crate) struct Settings {
     pub(crate) tls: Option<Arc<TlsFiles>>,
     /// None where the server issues no AIDs.
     pub(crate) issuer: Option<Issuer>,
-    pub(crate) message_lifetime: SignedDuration,
+    pub(crate) message_lifetimes: MessageLifetimes,
     pub(crate) run_bounds: TenantBounds,
     pub(crate) address_rules: AddressRules,
     pub(crate) egress: EgressOptions,
@@ -62,7 +63,7 @@ impl Settings {
             rotation: RotationPolicy::new(SIGNING_PERIOD, KEY_OVERLAP, RUN_TOKEN_LIFETIME)?,
             tls: TlsFiles::configured(&config.http)?.map(Arc::new),
             issuer: issuer::open(config, &kek)?,
-            message_lifetime: messages::lifetime(config)?,
+            message_lifetimes: MessageLifetimes::new(config)?,
             kek,
             audit_key,
             run_bounds: config.runs.bounds()?,

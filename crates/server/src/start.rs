@@ -117,7 +117,7 @@ impl Server {
         let (auth, runs, approvals) = (open_auth(&deps), runs::open(&deps), approvals::open(&deps));
         let profiles = profiles::open(&deps, settings.address_rules.clone(), config.secrets.validate_within);
         start_group_reconcilers(config, &deps, &profiles, &tasks, &reconcilers);
-        start_expiry(&deps.owner_store, settings.message_lifetime, &tasks, &reconcilers)
+        start_expiry(&deps.owner_store, settings.message_lifetimes, &tasks, &reconcilers)
             .await
             .map_err(StartError::Owner)?;
         let messages = messages::open(messages::MessageParts {
@@ -126,7 +126,8 @@ impl Server {
             bus: &bus,
             tasks: &tasks,
             issuer: settings.issuer.as_ref().map(|issuer| issuer.authority.name().clone()),
-            lifetime: settings.message_lifetime,
+            lifetime: settings.message_lifetimes.durable,
+            queue_lifetime: settings.message_lifetimes.queue,
             rates: &deps.rates,
         });
         let growth = messages.webhook_growth.clone();

@@ -13,40 +13,75 @@ use crate::{Store, StoreError};
 pub struct SenderQuery<'a> {
     pub inbox: InboxId,
     pub instance: &'a ClientSlot,
-    /// Only those with messages that the instance has not confirmed.
-    pub pending_only: bool,
-    pub after: InboxId,
     pub limit: u32,
     /// Kinds that the reader cannot open.
     pub without: &'a [MessageKind],
 }
 
-pub async fn list(store: &Store, query: &SenderQuery<'_>) -> Result<Vec<SenderState>, StoreError> {
-    let without: Vec<String> = query.without.iter().map(|kind| kind.as_str().to_owned()).collect();
-    let rows = sqlx::query_file!(
+impl SenderQuery<'_> {
+    fn without(&self) -> Vec<String> {
+        self.without.iter().map(|kind| kind.as_str().to_owned()).collect()
+    }
+}
+
+/// The columns of a sender.
+struct Row {
+    sender: i64,
+    aid: String,
+    head_seq: i64,
+    ack_seq: i64,
+    oldest_seq: Option<i64>,
+    pending_seq: Option<i64>,
+}
+
+impl Row {
+    fn into_state(self) -> Result<SenderState, StoreError> {
+        Ok(SenderState {
+            sender: InboxId::new(self.sender),
+            aid: parse_aid(&self.aid)?,
+            head: seq(self.head_seq),
+            ack: seq(self.ack_seq),
+            oldest: self.oldest_seq.map(seq),
+            pending: self.pending_seq.map(seq),
+        })
+    }
+}
+
+/// Lists the senders after a sender.
+pub async fn list(
+    store: &Store,
+    query: &SenderQuery<'_>,
+    after: InboxId,
+) -> Result<Vec<SenderState>, StoreError> {
+    let rows = sqlx::query_file_as!(
+        Row,
         "queries/inbox_senders/list.sql",
         query.inbox.get(),
         query.instance.device(),
         query.instance.slot_key(),
-        query.after.get(),
-        !query.pending_only,
-        &without,
+        after.get(),
+        &query.without(),
         i64::from(query.limit)
     )
     .fetch_all(&store.pool)
     .await?;
-    rows.into_iter()
-        .map(|row| {
-            Ok(SenderState {
-                sender: InboxId::new(row.sender),
-                aid: parse_aid(&row.aid)?,
-                head: seq(row.head_seq),
-                ack: seq(row.ack_seq),
-                oldest: row.oldest_seq.map(seq),
-                pending: row.pending_seq.map(seq),
-            })
-        })
-        .collect()
+    rows.into_iter().map(Row::into_state).collect()
+}
+
+/// Lists senders with messages that the instance has not confirmed, first those whose last message is the oldest.
+pub async fn list_pending(store: &Store, query: &SenderQuery<'_>) -> Result<Vec<SenderState>, StoreError> {
+    let rows = sqlx::query_file_as!(
+        Row,
+        "queries/inbox_senders/list_pending.sql",
+        query.inbox.get(),
+        query.instance.device(),
+        query.instance.slot_key(),
+        &query.without(),
+        i64::from(query.limit)
+    )
+    .fetch_all(&store.pool)
+    .await?;
+    rows.into_iter().map(Row::into_state).collect()
 }
 
 /// Returns the last message of a sender, and the oldest that has not expired.

@@ -1,6 +1,8 @@
 //! The rings of inboxes: messages for one instance, for minutes.
 
-use guildhall_domain::messages::{InboxId, InboxSeq, RING_AGE, RING_SIZE};
+use std::time::Duration;
+
+use guildhall_domain::messages::{InboxId, InboxSeq, RING_SIZE};
 use jiff::Timestamp;
 use jiff_sqlx::{Timestamp as SqlTimestamp, ToSqlx};
 
@@ -14,13 +16,13 @@ pub struct RingState {
     pub dropped: u64,
 }
 
-pub async fn state(store: &Store, inbox: InboxId, now: Timestamp) -> Result<RingState, StoreError> {
-    let oldest = (now - RING_AGE).to_sqlx();
+/// Returns what the ring of an inbox has of a time until now.
+pub async fn state(store: &Store, inbox: InboxId, lifetime: Duration) -> Result<RingState, StoreError> {
     let row = sqlx::query_file!(
         "queries/ring_messages/state.sql",
         inbox.get(),
         i64::from(RING_SIZE),
-        oldest as SqlTimestamp
+        lifetime.as_secs_f64()
     )
     .fetch_one(&store.pool)
     .await?;

@@ -46,8 +46,8 @@ fn socket_page(methods: &str) -> String {
     format!(
         "{NOTE}\n# Socket\n\n\
          JSON-RPC 2.0 over the WebSocket at `/aun`, where the server [issues AIDs](../guides/aids.md). `guildhall openrpc` prints these methods as an OpenRPC document.\n\n\
-         The first frame of the server is the notification `challenge`. Until `auth.connect` has succeeded, only methods for everybody can be called. A frame has at most 1 MiB, a batch 1 to 16 requests; an object must\n\
-         not have two members of the same name. Errors have a `code`, a `message`, and `data` with `failureKind`, `retryable` and `trace_id`.\n\n\
+         The first frame of the server is the notification `challenge`. Until `auth.connect` has succeeded, only methods for everybody can be called. A frame has at most 1 MiB and 20,000 JSON values, a batch 1 to 16\n\
+         requests; an object must not have two members of the same name. Errors have a `code`, a `message`, and `data` with `failureKind`, `retryable` and `trace_id`.\n\n\
          A call on a connection of an AID can have a `client_signature`, as official clients make it. If it is there, it is verified: a call that was changed, or was signed more than two minutes ago, is refused with\n\
          [`invalid-signature`](../errors/invalid-signature.md).\n\n\
          | close code | meaning | what to do |\n|---|---|---|\n\

@@ -5,8 +5,12 @@ use std::time::Duration;
 use crate::identity::{Aid, ClientSlot};
 use crate::named_enum::named_enum;
 
-/// How long a message of the mode `queue` can be read.
-pub const RING_AGE: Duration = Duration::from_secs(5 * 60);
+/// How long messages of the mode `fanout` are kept at most, whatever is configured. The partitions of a longer time would be too
+/// large, or too many.
+pub const MAX_MESSAGE_LIFETIME: Duration = Duration::from_secs(30 * 24 * 3600);
+
+/// How long messages of the mode `queue` can be read at most, whatever is configured: their table is not logged, and meant for minutes.
+pub const MAX_QUEUE_LIFETIME: Duration = Duration::from_secs(3600);
 
 /// Messages of the mode `queue` that an inbox keeps. Further ones drop the oldest.
 pub const RING_SIZE: u32 = 200;

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::error::RpcError;
-use super::limits::{MAX_BATCH, MAX_FRAME_BYTES, MAX_ID_BYTES};
+use super::limits::{MAX_BATCH, MAX_FRAME_BYTES, MAX_FRAME_VALUES, MAX_ID_BYTES};
 use super::strict_json::{self, StrictJsonError};
 
 /// The member of parameters that signs them.
@@ -66,6 +66,8 @@ pub enum FrameError {
     NotJson,
     #[error("the frame has an object with two members of the same name")]
     DuplicateKey,
+    #[error("the frame has more than {MAX_FRAME_VALUES} JSON values")]
+    TooManyValues,
     #[error("a batch has 1 to {MAX_BATCH} requests")]
     BatchSize,
 }
@@ -75,7 +77,7 @@ impl FrameError {
     pub fn to_rpc_error(self) -> RpcError {
         match self {
             Self::NotJson => RpcError::parse_error(self.to_string()),
-            Self::TooLarge | Self::DuplicateKey | Self::BatchSize => {
+            Self::TooLarge | Self::DuplicateKey | Self::TooManyValues | Self::BatchSize => {
                 RpcError::invalid_request(self.to_string())
             }
         }
@@ -90,6 +92,7 @@ pub fn parse_frame(text: &str) -> Result<Incoming, FrameError> {
     let value = strict_json::parse(text).map_err(|error| match error {
         StrictJsonError::Malformed => FrameError::NotJson,
         StrictJsonError::DuplicateKey => FrameError::DuplicateKey,
+        StrictJsonError::TooManyValues => FrameError::TooManyValues,
     })?;
     match value {
         Value::Array(items) if items.is_empty() || items.len() > MAX_BATCH => Err(FrameError::BatchSize),
@@ -295,6 +298,16 @@ mod tests {
         assert_eq!(parse_frame(&large), Err(FrameError::TooLarge));
         assert_eq!(parse_frame(r#"{"id":1,"id":2}"#), Err(FrameError::DuplicateKey));
         assert_eq!(parse_frame("{"), Err(FrameError::NotJson));
+        let values =
+            |count: usize| parse_frame(&json!({ "method": "a", "params": vec![0; count] }).to_string());
+        // With the object, its method and the list.
+        assert_eq!(values(MAX_FRAME_VALUES - 3), Ok(Incoming::Single(None)));
+        assert_eq!(values(MAX_FRAME_VALUES - 2), Err(FrameError::TooManyValues));
+        let error = FrameError::TooManyValues.to_rpc_error();
+        assert_eq!(
+            (error.code, error.message.as_str()),
+            (-32600, "the frame has more than 20000 JSON values")
+        );
     }
 
     proptest! {

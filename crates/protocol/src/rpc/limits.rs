@@ -10,6 +10,9 @@ pub const MAX_FRAME_BYTES: usize = 1024 * 1024;
 /// of a frame and stop take 16 MiB.
 pub const MAX_UNAUTHENTICATED_FRAME_BYTES: usize = 8 * 1024;
 
+/// The largest number of JSON values in a frame. A value takes up to 600 bytes of memory, and four bytes of text.
+pub const MAX_FRAME_VALUES: usize = 20_000;
+
 /// The longest id of a request.
 pub const MAX_ID_BYTES: usize = 1024;
 

@@ -29,6 +29,7 @@ pub struct PeersResult {
     pub catalog_ready: bool,
     /// Where a new device begins: it never changes.
     pub bootstrap_floor_seq: i64,
+    /// With `pending`, at most 5,000: those whose last message is the oldest. The next list has further ones once these are confirmed.
     pub peers: Vec<PeerRow>,
     /// In lists of all senders alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]

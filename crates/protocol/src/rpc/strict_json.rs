@@ -6,11 +6,13 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// The largest number of values in a text. A value takes up to 600 bytes of memory, and four bytes of text.
-const MAX_VALUES: usize = 20_000;
+use super::limits::MAX_FRAME_VALUES;
 
 /// The words of serde_json's error for a duplicate key.
 const DUPLICATE: &str = "duplicate key";
+
+/// The words of its error for a text with too many values.
+const TOO_MANY: &str = "too many values";
 
 /// Why a text is not accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -19,6 +21,8 @@ pub(super) enum StrictJsonError {
     Malformed,
     #[error("an object has two members of the same name")]
     DuplicateKey,
+    #[error("more than {MAX_FRAME_VALUES} values")]
+    TooManyValues,
 }
 
 /// Parses one JSON value. The depth is limited by serde_json.
@@ -30,8 +34,11 @@ pub(super) fn parse(text: &str) -> Result<Value, StrictJsonError> {
         .and_then(|value| deserializer.end().map(|()| value));
     parsed.map_err(|error| {
         // The error type of serde_json has no kind of its own for errors of visitors.
-        if error.is_data() && error.to_string().starts_with(DUPLICATE) {
+        let is = |words: &str| error.is_data() && error.to_string().starts_with(words);
+        if is(DUPLICATE) {
             StrictJsonError::DuplicateKey
+        } else if is(TOO_MANY) {
+            StrictJsonError::TooManyValues
         } else {
             StrictJsonError::Malformed
         }
@@ -49,8 +56,8 @@ impl<'de> DeserializeSeed<'de> for StrictValue<'_> {
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
         self.values.set(self.values.get() + 1);
-        if self.values.get() > MAX_VALUES {
-            return Err(D::Error::custom("too many values"));
+        if self.values.get() > MAX_FRAME_VALUES {
+            return Err(D::Error::custom(TOO_MANY));
         }
         deserializer.deserialize_any(self)
     }
@@ -128,8 +135,8 @@ mod tests {
     #[test]
     fn number_of_values_is_bounded() {
         let list = |count: usize| format!("[{}]", vec!["{}"; count].join(","));
-        assert!(parse(&list(MAX_VALUES - 1)).is_ok());
-        assert_eq!(parse(&list(MAX_VALUES)), Err(StrictJsonError::Malformed));
+        assert!(parse(&list(MAX_FRAME_VALUES - 1)).is_ok());
+        assert_eq!(parse(&list(MAX_FRAME_VALUES)), Err(StrictJsonError::TooManyValues));
     }
 
     #[test]

@@ -20,5 +20,8 @@ section! {
         /// How long messages are kept for recipients that do not read them. At most 30 days.
         #[serde(with = "jiff::fmt::serde::unsigned_duration::required")]
         message_lifetime: Duration = "\"24h\"";
+        /// How long messages of the delivery mode `queue` can be read, of which an AID has at most 200. At most an hour.
+        #[serde(with = "jiff::fmt::serde::unsigned_duration::required")]
+        queue_lifetime: Duration = "\"5m\"";
     }
 }

@@ -4,13 +4,15 @@ mod agents;
 mod backlog;
 mod cursors;
 mod devices;
+mod lifetimes;
 mod modes;
 mod outages;
-mod recall_window;
+mod peers;
 mod recalls;
 mod signatures;
 mod tool_calls;
 mod unreadable;
+mod versions;
 mod workers;
 
 use serde_json::{Value, json};

@@ -86,6 +86,16 @@ impl SealedEnvelope {
         }
     }
 
+    /// Returns whether the recipient's devices need the private key of a prekey to open it, first version.
+    pub(super) fn needs_recipient_prekey(&self) -> bool {
+        let needs = |envelope: &V1Envelope| matches!(envelope.aad.mode, V1Mode::PrekeyEcdhV2 { .. });
+        match self {
+            Self::V1(envelope) => needs(envelope),
+            Self::V1Copies(message) => message.recipient_copies.iter().any(|copy| needs(&copy.envelope)),
+            Self::V2(_) => false,
+        }
+    }
+
     /// Returns the id that was sealed with the message.
     pub(super) fn message_id(&self) -> Option<MessageId> {
         match self {

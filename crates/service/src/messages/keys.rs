@@ -172,16 +172,7 @@ impl Keys {
         let current = self.current_key(&request.to).await?;
         let has_v1 = self.has_prekeys(recipient, &current).await?;
         let v2 = self.signed_prekeys(recipient, &current).await?;
-        if is_v2 && has_v1 && v2.is_empty() {
-            return Err(
-                MessageError::NoKeyOfVersion("they have stored keys of the first version only").into()
-            );
-        }
-        if !is_v2 && !has_v1 && !v2.is_empty() {
-            return Err(
-                MessageError::NoKeyOfVersion("they have stored keys of the second version only").into()
-            );
-        }
+        refuse_other_version(is_v2, has_v1, !v2.is_empty())?;
         let envelope = SealedEnvelope::parse(&request.payload).map_err(envelope_error)?;
         let Some(envelope) = envelope else { return Ok(None) };
         let own = self.current_key(&client.aid).await?;
@@ -191,6 +182,9 @@ impl Keys {
         for fingerprint in envelope.recipient_fingerprints() {
             let found = self.named_certificate(&request.to, &current, fingerprint).await?;
             known.push(found.ok_or(MessageError::StaleKeys)?.fingerprint);
+        }
+        if !has_v1 && envelope.needs_recipient_prekey() {
+            return Err(MessageError::NoKeyOfVersion("they have stored no prekey").into());
         }
         let own_keys = if is_v2 { self.signed_prekeys(client.inbox, &own).await? } else { Vec::new() };
         let expected = Expected {
@@ -249,6 +243,17 @@ impl Keys {
         let key = parsed.map_err(crate::identity::error::AidLoginError::from)?.public_key;
         Ok(CurrentKey { certificate: found.certificate, key })
     }
+}
+
+/// Refuses a message of a version that the recipient's devices have no keys of, although they have keys of the other one.
+fn refuse_other_version(is_v2: bool, has_v1: bool, has_v2: bool) -> Result<(), MessageError> {
+    if is_v2 && has_v1 && !has_v2 {
+        return Err(MessageError::NoKeyOfVersion("they have stored keys of the first version only"));
+    }
+    if !is_v2 && !has_v1 && has_v2 {
+        return Err(MessageError::NoKeyOfVersion("they have stored keys of the second version only"));
+    }
+    Ok(())
 }
 
 /// Verifies that the AID has signed the key of its device.

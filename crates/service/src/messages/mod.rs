@@ -21,6 +21,7 @@ mod signed_calls;
 mod tool_calls;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use guildhall_bus::Bus;
 use guildhall_domain::identity::{Aid, AidSession, ClientSlot, IssuerName};
@@ -97,13 +98,15 @@ pub struct MessageParts<'a> {
     pub issuer: Option<IssuerName>,
     /// How long durable messages are kept.
     pub lifetime: SignedDuration,
+    /// How long messages of the mode `queue` can be read.
+    pub queue_lifetime: Duration,
     pub rates: &'a Rates,
 }
 
 /// Opens the group and starts its tasks.
 #[must_use]
 pub fn open(parts: MessageParts<'_>) -> Group {
-    let MessageParts { store, clock, bus, tasks, issuer, lifetime, rates } = parts;
+    let MessageParts { store, clock, bus, tasks, issuer, lifetime, queue_lifetime, rates } = parts;
     let (updates, queued) = mpsc::channel(MAX_QUEUED_UPDATES);
     let writer = MessageWriter::start(store, tasks, &updates);
     let (growth, webhook_growth) = (GrowthWatch::default(), GrowthWatch::default());
@@ -122,10 +125,10 @@ pub fn open(parts: MessageParts<'_>) -> Group {
     });
     Group {
         sends,
-        pulls: Pulls::new(store.clone(), clock.clone(), addresses.clone()),
+        pulls: Pulls::new(store.clone(), addresses.clone(), queue_lifetime),
         peers: Peers::new(store.clone(), clock.clone()),
         acks: Acks::new(store.clone(), clock.clone(), addresses.clone(), notices),
-        recalls: Recalls::new(store.clone(), clock.clone(), updates, lifetime),
+        recalls: Recalls::new(store.clone(), updates, lifetime),
         presence,
         signed_calls: SignedCalls::new(keys.clone(), clock.clone()),
         keys,

@@ -31,7 +31,7 @@ const MAX_BATCH: usize = 200;
 #[derive(Debug, Clone)]
 pub(super) struct Notices {
     hub: Hub,
-    collected: Arc<Mutex<HashMap<NoticeKey, (InboxSeq, Timestamp)>>>,
+    collected: Arc<Mutex<CollectedNotices>>,
 }
 
 /// To whom, and of which reader.
@@ -40,6 +40,28 @@ struct NoticeKey {
     to: InboxId,
     by: Aid,
     instance: ClientSlot,
+}
+
+/// The notices of one pace: one for each reader of a sender.
+#[derive(Debug, Default)]
+struct CollectedNotices(HashMap<NoticeKey, (InboxSeq, Timestamp)>);
+
+impl CollectedNotices {
+    fn add(&mut self, to: InboxId, notice: AckNotice) {
+        let AckNotice { by, instance, ack_seq, at } = notice;
+        let key = NoticeKey { to, by, instance };
+        if self.0.len() < MAX_COLLECTED || self.0.contains_key(&key) {
+            let latest = self.0.entry(key).or_insert((ack_seq, at));
+            *latest = (latest.0.max(ack_seq), at);
+        }
+    }
+
+    fn take(&mut self) -> Vec<(InboxId, AckNotice)> {
+        let collected = std::mem::take(&mut self.0).into_iter();
+        let notice =
+            |(NoticeKey { to, by, instance }, (ack_seq, at))| (to, AckNotice { by, instance, ack_seq, at });
+        collected.map(notice).collect()
+    }
 }
 
 /// A notice between replicas.
@@ -69,25 +91,13 @@ impl Notices {
 
     /// Adds a notice for a sender.
     pub(super) fn add(&self, to: InboxId, notice: AckNotice) {
-        let AckNotice { by, instance, ack_seq, at } = notice;
-        let mut collected = self.lock();
-        let key = NoticeKey { to, by, instance };
-        if collected.len() < MAX_COLLECTED || collected.contains_key(&key) {
-            let latest = collected.entry(key).or_insert((ack_seq, at));
-            *latest = (latest.0.max(ack_seq), at);
-        }
+        self.lock().add(to, notice);
     }
 
     async fn send(&self, bus: &Bus) {
         loop {
             tokio::time::sleep(PACE).await;
-            let collected = std::mem::take(&mut *self.lock());
-            let notices: Vec<(InboxId, AckNotice)> = collected
-                .into_iter()
-                .map(|(NoticeKey { to, by, instance }, (ack_seq, at))| {
-                    (to, AckNotice { by, instance, ack_seq, at })
-                })
-                .collect();
+            let notices = self.lock().take();
             for batch in notices.chunks(MAX_BATCH) {
                 for (to, notice) in batch {
                     self.hub.push(*to, &InboxEvent::Confirmed(notice.clone()));
@@ -108,7 +118,7 @@ impl Notices {
         std::future::pending().await
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<NoticeKey, (InboxSeq, Timestamp)>> {
+    fn lock(&self) -> MutexGuard<'_, CollectedNotices> {
         self.collected.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -155,5 +165,51 @@ impl NoticeHint {
             at: self.at,
         };
         Some((InboxId::new(self.to), notice))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn notice(device: &str, seq: i64) -> AckNotice {
+        AckNotice {
+            by: "bobby.guild.example".parse().expect("an AID"),
+            instance: ClientSlot::new(device, "").expect("a slot"),
+            ack_seq: InboxSeq::new(seq).expect("a seq"),
+            at: Timestamp::UNIX_EPOCH,
+        }
+    }
+
+    #[test]
+    fn notices_of_one_reader_become_one_with_the_highest_seq() {
+        let (sender, other) = (InboxId::new(1), InboxId::new(2));
+        let mut collected = CollectedNotices::default();
+        // The answers of two calls may come in any order.
+        for seq in (1..=50).rev().chain(1..=49) {
+            collected.add(sender, notice("phone", seq));
+        }
+        collected.add(sender, notice("tablet", 7));
+        collected.add(other, notice("phone", 3));
+        let mut taken = collected.take();
+        taken.sort_by_key(|(to, notice)| (*to, notice.instance.device().to_owned()));
+        let expected =
+            [(sender, notice("phone", 50)), (sender, notice("tablet", 7)), (other, notice("phone", 3))];
+        assert_eq!(taken, expected);
+        assert_eq!(collected.take(), []);
+    }
+
+    #[test]
+    fn full_collection_still_takes_newer_notices_of_the_same_readers() {
+        let mut collected = CollectedNotices::default();
+        let count = i64::try_from(MAX_COLLECTED).expect("small");
+        for to in 0..=count {
+            collected.add(InboxId::new(to), notice("phone", 1));
+        }
+        collected.add(InboxId::new(0), notice("phone", 2));
+        let taken = collected.take();
+        let of =
+            |to: i64| taken.iter().find(|(id, _)| id.get() == to).map(|(_, notice)| notice.ack_seq.get());
+        assert_eq!((taken.len(), of(0), of(1), of(count)), (MAX_COLLECTED, Some(2), Some(1), None));
     }
 }

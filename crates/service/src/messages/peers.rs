@@ -10,7 +10,8 @@ use super::InboxClient;
 use super::pull::SEALED_V1;
 use crate::ServiceError;
 
-/// Senders with unconfirmed messages in one list. Clients need all of them at once.
+/// Senders with unconfirmed messages in one list. Official clients accept no pages of this list, and frames of 2 MiB: so many entries of
+/// names with 64 characters take half of it. Who confirms the messages of these senders gets the next ones with the next list.
 const MAX_PENDING: u32 = 5_000;
 
 /// Senders in one page of all.
@@ -36,11 +37,11 @@ impl Peers {
         Self { store, clock }
     }
 
-    /// Lists the senders with messages that this instance has not confirmed.
+    /// Lists the senders with messages that this instance has not confirmed: with very many, those whose last message is the oldest.
     pub async fn pending(&self, client: &InboxClient) -> Result<PeerList, ServiceError> {
         let (inbox, instance) = (client.inbox, &client.instance);
         inbox_cursors::see_instance(&self.store, inbox, instance, MAX_DEVICES, self.clock.now()).await?;
-        let peers = self.list(client, true, InboxId::new(0), MAX_PENDING).await?;
+        let peers = inbox_senders::list_pending(&self.store, &query(client, MAX_PENDING)).await?;
         Ok(PeerList { peers, next: None })
     }
 
@@ -52,27 +53,13 @@ impl Peers {
         limit: u32,
     ) -> Result<PeerList, ServiceError> {
         let limit = limit.clamp(1, MAX_PAGE);
-        let peers = self.list(client, false, after, limit).await?;
+        let peers = inbox_senders::list(&self.store, &query(client, limit), after).await?;
         let is_full = u32::try_from(peers.len()).is_ok_and(|count| count == limit);
         let next = peers.last().map(|peer| peer.sender).filter(|_| is_full);
         Ok(PeerList { peers, next })
     }
+}
 
-    async fn list(
-        &self,
-        client: &InboxClient,
-        pending_only: bool,
-        after: InboxId,
-        limit: u32,
-    ) -> Result<Vec<SenderState>, ServiceError> {
-        let query = SenderQuery {
-            inbox: client.inbox,
-            instance: &client.instance,
-            pending_only,
-            after,
-            limit,
-            without: &SEALED_V1,
-        };
-        Ok(inbox_senders::list(&self.store, &query).await?)
-    }
+fn query(client: &InboxClient, limit: u32) -> SenderQuery<'_> {
+    SenderQuery { inbox: client.inbox, instance: &client.instance, limit, without: &SEALED_V1 }
 }

@@ -1,11 +1,12 @@
 //! Reads inboxes page by page. Reading changes nothing.
 
+use std::time::Duration;
+
 use guildhall_domain::identity::Aid;
 use guildhall_domain::messages::{
     DeviceCopies, InboxMessage, InboxSeq, MessageContent, MessageKind, PageLimit, PageView, PeerCoverage,
     PeerPosition, fit_page, peer_coverage, settled_seq,
 };
-use guildhall_runtime::Clock;
 use guildhall_store::inbox_messages::{self, PageQuery, SenderPageQuery};
 use guildhall_store::ring_messages::{self, RingState};
 use guildhall_store::{Store, inbox_cursors, inbox_senders};
@@ -59,13 +60,13 @@ impl PeerPage {
 #[derive(Debug, Clone)]
 pub struct Pulls {
     store: Store,
-    clock: Clock,
     addresses: Addresses,
+    queue_lifetime: Duration,
 }
 
 impl Pulls {
-    pub(super) fn new(store: Store, clock: Clock, addresses: Addresses) -> Self {
-        Self { store, clock, addresses }
+    pub(super) fn new(store: Store, addresses: Addresses, queue_lifetime: Duration) -> Self {
+        Self { store, addresses, queue_lifetime }
     }
 
     /// Reads the messages of all senders after a seq, of both delivery modes.
@@ -76,12 +77,14 @@ impl Pulls {
         limit: PageLimit,
         view: PageView,
     ) -> Result<MessagePage, ServiceError> {
-        let (device, slot, now) = (client.instance.device(), client.instance.slot_key(), self.clock.now());
+        let (device, slot) = (client.instance.device(), client.instance.slot_key());
+        let queue_lifetime = self.queue_lifetime;
         ring_messages::assign(&self.store, client.inbox, device, slot).await?;
-        let query = PageQuery { inbox: client.inbox, after, limit, device, slot, now };
+        let query = PageQuery { inbox: client.inbox, after, limit, device, slot, queue_lifetime };
         let mut found = inbox_messages::page(&self.store, &query).await?;
         fit_page(&mut found);
-        let RingState { earliest, dropped } = ring_messages::state(&self.store, client.inbox, now).await?;
+        let RingState { earliest, dropped } =
+            ring_messages::state(&self.store, client.inbox, queue_lifetime).await?;
         let ack_seq = inbox_cursors::find(&self.store, client.inbox, &client.instance, None).await?;
         let scanned_to = found.last().map_or(after, |message| message.seq);
         let has_more = self.has_more(client, scanned_to, found.is_empty()).await?;
@@ -114,7 +117,7 @@ impl Pulls {
             limit: PageLimit::new(Some(1)),
             device: client.instance.device(),
             slot: client.instance.slot_key(),
-            now: self.clock.now(),
+            queue_lifetime: self.queue_lifetime,
         };
         Ok(!inbox_messages::page(&self.store, &query).await?.is_empty())
     }

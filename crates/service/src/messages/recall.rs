@@ -1,7 +1,6 @@
 //! Recalls messages.
 
 use guildhall_domain::messages::{InboxId, MAX_RECALLED, MessageId, MessageKind, RecallError, check_recall};
-use guildhall_runtime::Clock;
 use guildhall_store::Store;
 use guildhall_store::inbox_messages::{
     self, InboxUpdate, MessagePlace, NewMessage, SentMessage, Target, find_sent,
@@ -26,7 +25,6 @@ pub struct RecallOutcome {
 #[derive(Debug, Clone)]
 pub struct Recalls {
     store: Store,
-    clock: Clock,
     updates: mpsc::Sender<Vec<InboxUpdate>>,
     lifetime: SignedDuration,
 }
@@ -34,11 +32,10 @@ pub struct Recalls {
 impl Recalls {
     pub(super) fn new(
         store: Store,
-        clock: Clock,
         updates: mpsc::Sender<Vec<InboxUpdate>>,
         lifetime: SignedDuration,
     ) -> Self {
-        Self { store, clock, updates, lifetime }
+        Self { store, updates, lifetime }
     }
 
     /// Removes the content of messages that the caller has sent a short time ago, and tells the recipients.
@@ -50,9 +47,10 @@ impl Recalls {
         if ids.is_empty() || ids.len() > MAX_RECALLED {
             return Err(MessageError::RecallSize.into());
         }
-        let now = self.clock.now();
+        let (found, now) = find_sent(&self.store, client.inbox, ids).await?;
+        let now = now.ok_or(MessageError::RecallSize)?;
         let (mut wanted, mut errors) = (Vec::new(), Vec::new());
-        for found in find_sent(&self.store, client.inbox, ids).await? {
+        for found in found {
             match places_to_recall(&found, now) {
                 Ok(places) => wanted.push((found.id, places)),
                 Err(error) => errors.push((found.id, error)),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use guildhall_domain::messages::RING_AGE;
+use guildhall_domain::messages::MAX_MESSAGE_LIFETIME;
 use guildhall_domain::messages::keys::{PREKEY_LIFETIME, SIGNED_PREKEY_LIFETIME};
 use guildhall_runtime::reconcile::Reconciler;
 use guildhall_store::{
@@ -40,6 +40,8 @@ pub struct ExpireMessages {
     pub store: Store,
     /// How long durable messages are kept.
     pub lifetime: SignedDuration,
+    /// How long messages of the mode `queue` can be read.
+    pub queue_lifetime: Duration,
     /// Ends a round between two batches.
     pub stop: CancellationToken,
 }
@@ -82,9 +84,10 @@ impl ExpireMessages {
 
     async fn delete_rows(&self, now: Timestamp) -> Result<(), StoreError> {
         let store = &self.store;
-        let inactive = now - self.lifetime - DAY;
+        // Not the configured lifetime: it may have been longer, and the messages of that time are still there.
+        let inactive = now - MAX_MESSAGE_LIFETIME - DAY;
         let (silent, old) = (now - INSTANCE_LIFETIME, now - PREKEY_LIFETIME);
-        self.batches(|| ring_messages::delete_old(store, now - RING_AGE, BATCH)).await?;
+        self.batches(|| ring_messages::delete_old(store, now - self.queue_lifetime, BATCH)).await?;
         self.batches(|| inbox_senders::delete_inactive(store, inactive, BATCH)).await?;
         self.batches(|| inbox_cursors::delete_unused(store, silent, BATCH)).await?;
         self.batches(|| e2ee_prekeys::delete_old(store, old, BATCH)).await?;

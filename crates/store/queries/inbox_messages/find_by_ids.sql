@@ -1,4 +1,5 @@
--- What a recall has to know of messages: those of the caller, else one of somebody else.
+-- What a recall has to know of messages: those of the caller, else one of somebody else. The time is that of PostgreSQL, which has
+-- stamped the messages.
 SELECT
     asked.message_id AS "asked!",
     found.inbox AS "inbox?",
@@ -7,7 +8,8 @@ SELECT
     found.kind AS "kind?",
     found.sent_at AS "sent_at?: SqlTimestamp",
     found.recalled_at IS NOT NULL AS "is_recalled!",
-    found.mode AS "mode?"
+    found.mode AS "mode?",
+    now() AS "now!: SqlTimestamp"
 FROM unnest($1::text[]) AS asked (message_id)
 LEFT JOIN LATERAL (
     (

@@ -1,5 +1,5 @@
 -- The messages of an inbox after a seq, of both delivery modes, for one instance. At least one, at most $3, and at most $4 bytes of
--- payloads. A ring has the newest $7 messages that are not older than $8.
+-- payloads. A ring has the newest $7 messages of the last $8 seconds.
 SELECT
     message.inbox AS "inbox!", message.seq AS "seq!", message.message_id AS "message_id!", message.kind AS "kind!",
     message.envelope_type AS "envelope_type!", message.previous_seq AS "previous_seq!", message.mode AS "mode!",
@@ -27,7 +27,7 @@ FROM (
             FROM (
                 SELECT * FROM ring_messages AS kept WHERE kept.inbox = $1 ORDER BY kept.seq DESC LIMIT $7
             ) AS ring
-            WHERE ring.seq > $2 AND ring.device = $5 AND ring.slot = $6 AND ring.sent_at > $8
+            WHERE ring.seq > $2 AND ring.device = $5 AND ring.slot = $6 AND ring.sent_at > now() - make_interval(secs => $8)
             ORDER BY ring.seq
             LIMIT $3
         )

@@ -1,4 +1,4 @@
--- The senders of an inbox after a sender: those with messages that the instance has not confirmed, or all.
+-- The senders of an inbox after a sender.
 SELECT
     known.sender AS "sender!",
     sender.aid AS "aid!",
@@ -22,10 +22,10 @@ LEFT JOIN LATERAL (
 LEFT JOIN LATERAL (
     SELECT message.seq FROM inbox_messages AS message
     WHERE message.inbox = $1 AND message.sender = known.sender AND message.seq > acked.seq AND message.expires_at > now()
-        AND NOT message.kind = ANY($6)
+        AND NOT message.kind = ANY($5)
     ORDER BY message.seq
     LIMIT 1
 ) AS pending ON true
-WHERE known.inbox = $1 AND known.sender > $4 AND ($5 OR (known.head_seq > acked.seq AND pending.seq IS NOT NULL))
+WHERE known.inbox = $1 AND known.sender > $4
 ORDER BY known.sender
-LIMIT $7
+LIMIT $6

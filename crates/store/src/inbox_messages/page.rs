@@ -1,11 +1,12 @@
 //! Pages of messages.
 
+use std::time::Duration;
+
 use guildhall_domain::messages::{
     DeliveryMode, InboxId, InboxMessage, InboxSeq, MAX_PAGE_BYTES, MessageContent, MessageKind, PageLimit,
-    RING_AGE, RING_SIZE,
+    RING_SIZE,
 };
-use jiff::Timestamp;
-use jiff_sqlx::{Timestamp as SqlTimestamp, ToSqlx};
+use jiff_sqlx::Timestamp as SqlTimestamp;
 
 use crate::inboxes::seq;
 use crate::{Store, StoreError};
@@ -18,7 +19,8 @@ pub struct PageQuery<'a> {
     pub limit: PageLimit,
     pub device: &'a str,
     pub slot: &'a str,
-    pub now: Timestamp,
+    /// How long messages of the mode `queue` can be read, by the time of PostgreSQL.
+    pub queue_lifetime: Duration,
 }
 
 /// What an instance reads of one sender.
@@ -80,7 +82,6 @@ fn unreadable<E: Into<Box<dyn std::error::Error + Send + Sync>>>(
 
 /// Reads the messages after a seq, of both delivery modes.
 pub async fn page(store: &Store, query: &PageQuery<'_>) -> Result<Vec<InboxMessage>, StoreError> {
-    let oldest = query.now - RING_AGE;
     let rows = sqlx::query_file_as!(
         Row,
         "queries/inbox_messages/page.sql",
@@ -91,7 +92,7 @@ pub async fn page(store: &Store, query: &PageQuery<'_>) -> Result<Vec<InboxMessa
         query.device,
         query.slot,
         i64::from(RING_SIZE),
-        oldest.to_sqlx() as SqlTimestamp
+        query.queue_lifetime.as_secs_f64()
     )
     .fetch_all(&store.pool)
     .await?;

@@ -23,16 +23,17 @@ pub struct SentMessage {
     pub places: Vec<(MessagePlace, SentMessageState)>,
 }
 
-/// Finds messages by their ids: those of the caller, else one of somebody else.
+/// Finds messages by their ids: those of the caller, else one of somebody else. Returns the time of PostgreSQL too; none without ids.
 pub async fn find_sent(
     store: &Store,
     caller: InboxId,
     ids: &[MessageId],
-) -> Result<Vec<SentMessage>, StoreError> {
+) -> Result<(Vec<SentMessage>, Option<Timestamp>), StoreError> {
     let asked: Vec<String> = ids.iter().map(ToString::to_string).collect();
     let rows = sqlx::query_file!("queries/inbox_messages/find_by_ids.sql", &asked, caller.get())
         .fetch_all(&store.pool)
         .await?;
+    let now = rows.first().map(|row| row.now.to_jiff());
     let mut found: Vec<SentMessage> =
         ids.iter().map(|id| SentMessage { id: id.clone(), places: Vec::new() }).collect();
     for row in rows {
@@ -56,7 +57,7 @@ pub async fn find_sent(
             found.places.push((place, state));
         }
     }
-    Ok(found)
+    Ok((found, now))
 }
 
 /// Recalls messages and stores a notice in each inbox, in one transaction. Returns the messages that were still there, and

@@ -1,5 +1,7 @@
 //! How far devices have confirmed, and the pages of single senders.
 
+use std::time::Instant;
+
 use serde_json::{Value, json};
 
 use super::{Pair, pull, send, texts};
@@ -27,6 +29,38 @@ async fn confirmation_never_goes_back_and_tells_the_sender() {
     assert_eq!(far["ack_seq"], 3, "not past the end");
     assert_eq!(pull(&mut pair.receiver, 0).await["server_ack_seq"], 3);
     assert_eq!(pair.sender.next_event().await.1["ack_seq"], 3, "the earlier confirmation was not told again");
+}
+
+/// Confirmations that arrive faster than their senders are told.
+const ACKS: i64 = 50;
+
+// covers: A6, A9
+#[tokio::test]
+async fn quick_confirmations_become_few_notices_with_the_highest_seq() {
+    let mut pair = Pair::start().await;
+    for number in 1..=ACKS {
+        pair.send(&number.to_string()).await;
+        pair.receiver.next_message().await;
+    }
+    let ack =
+        |seq: i64| json!({ "jsonrpc": "2.0", "id": seq, "method": "message.ack", "params": { "seq": seq } });
+    let seqs: Vec<i64> = (1..=ACKS).collect();
+    let began = Instant::now();
+    for batch in seqs.chunks(16) {
+        let frame: Vec<Value> = batch.iter().map(|seq| ack(*seq)).collect();
+        pair.receiver.send_text(json!(frame).to_string()).await;
+    }
+    let mut told: Vec<i64> = Vec::new();
+    while told.last() != Some(&ACKS) {
+        let (method, event) = pair.sender.next_event().await;
+        assert_eq!(method, "event/message.ack", "{event}");
+        told.push(event["ack_seq"].as_i64().expect("a seq"));
+    }
+    assert!(told.is_sorted_by(|earlier, later| earlier < later), "{told:?}");
+    // One each 200 ms, whatever the time that the confirmations take.
+    let paces = began.elapsed().as_millis() / 200;
+    let count = u128::try_from(told.len()).expect("small");
+    assert!(count <= paces + 1 && told.len() < seqs.len() / 2, "{told:?} in {paces} paces");
 }
 
 // covers: A5, A6

@@ -103,6 +103,44 @@ async fn online_is_who_has_a_connection_to_any_replica() {
     assert_eq!((code, message.as_str()), (-32602, "aids: expected at most 100 AIDs"));
 }
 
+// covers: A3
+#[tokio::test]
+async fn without_nats_each_replica_picks_among_its_own_workers() {
+    let engines = PrivateEngines::start();
+    let db = TestDb::migrated(engines.urls()).await;
+    let setup = Setup::with_private_engines(&db, &engines.urls());
+    let pair = Pair::of(Gateway::open(setup, db).await).await;
+    let addresses = [pair.gateway.cluster.first.address, pair.gateway.cluster.second.address];
+    let mut workers = Vec::new();
+    for (address, device) in addresses.into_iter().zip(["worker-1", "worker-2"]) {
+        workers.push(pair.bobby.connected_with(address, worker(device)).await);
+    }
+    let carol = pair.gateway.register("carol").await;
+    let mut alone = carol.connected_with(addresses[1], worker("worker-3")).await;
+    engines.nats.kill();
+    // The same sender: its messages are not kept together any more.
+    for (number, address) in addresses.into_iter().enumerate() {
+        let mut sender = pair.alice.connected(address).await;
+        for message in 0..3 {
+            queue(&mut sender, &pair.bobby.aid, &format!("{number}-{message}")).await;
+        }
+    }
+    for (number, worker) in workers.iter_mut().enumerate() {
+        let expected: Vec<String> = (0..3).map(|message| format!("{number}-{message}")).collect();
+        assert_eq!(texts(&pull(worker, 0).await), expected, "replica {number}");
+        for words in expected {
+            assert_eq!(worker.next_message().await["payload"]["text"], words);
+        }
+    }
+    // A worker of another replica is not known: it gets the message when it pulls, without a push.
+    let mut sender = pair.alice.connected(addresses[0]).await;
+    queue(&mut sender, &carol.aid, "waiting").await;
+    assert_eq!(texts(&pull(&mut alone, 0).await), ["waiting"]);
+    // Nobody gets a message twice.
+    let mut others = pair.bobby.connected_with(addresses[1], worker("worker-4")).await;
+    assert_eq!(texts(&pull(&mut others, 0).await), Vec::<String>::new());
+}
+
 // covers: A3, A8
 #[tokio::test]
 async fn without_nats_messages_arrive_and_foreign_presence_is_unknown() {

@@ -1,8 +1,9 @@
 //! Messages while NATS is down, and after a crash of PostgreSQL.
 
-use std::time::Duration;
+use std::fmt::Write;
+use std::time::{Duration, Instant};
 
-use guildhall_testkit::{PrivateEngines, Stopwatch, TestDb};
+use guildhall_testkit::{PrivateEngines, Rounds, Stopwatch, TestDb};
 use serde_json::{Value, json};
 
 use super::{Pair, pull, seqs, text, texts};
@@ -44,9 +45,12 @@ async fn who_is_online(pair: &mut Pair) -> (Value, Duration) {
     (json!([online[&pair.alice.aid], online[&pair.bobby.aid]]), waited.elapsed())
 }
 
+/// `cargo xtask long nats-outage` keeps NATS away for a minute each time, CI for two seconds.
 // covers: A2, A4, A8
 #[tokio::test]
 async fn messages_are_pushed_live_again_after_each_outage_of_nats() {
+    let rounds = Rounds::from_env(2);
+    let (outage_duration, mut report) = (Duration::from_secs(u64::from(rounds.size())), String::new());
     let engines = PrivateEngines::start();
     let db = TestDb::migrated(engines.urls()).await;
     // The replicas start without it.
@@ -54,6 +58,7 @@ async fn messages_are_pushed_live_again_after_each_outage_of_nats() {
     let setup = Setup::with_private_engines(&db, &engines.urls());
     let mut pair = Pair::of(Gateway::open(setup, db).await).await;
     for outage in 0..2 {
+        let began = Instant::now();
         let sent = pair.send("pulled").await;
         let after = sent["seq"].as_i64().expect("a seq") - 1;
         assert_eq!(texts(&pull(&mut pair.receiver, after).await), ["pulled"], "at once, without a push");
@@ -69,16 +74,30 @@ async fn messages_are_pushed_live_again_after_each_outage_of_nats() {
         let (online, waited) = who_is_online(&mut pair).await;
         assert_eq!(online, json!([true, false]), "the other replica cannot be asked");
         assert!(waited < Duration::from_secs(1), "{waited:?}");
+        let mut polled = words.len();
+        while began.elapsed() < outage_duration {
+            round_trips(&mut pair, 1).await;
+            polled += 1;
+        }
+        let duration = began.elapsed();
 
         engines.nats.restart().expect("a running NATS");
         wait_until_ready(&pair).await;
         let elapsed = round_trips(&mut pair, ROUND_TRIPS).await;
         assert!(elapsed < LIVE, "{elapsed:?} for {ROUND_TRIPS} messages: pushed by the poll alone");
+        let _infallible = writeln!(
+            report,
+            "- NATS away for {} s: {polled} messages accepted, each read by a pull or pushed after a poll of the other replica. \
+             Afterwards {ROUND_TRIPS} messages one after the other were pushed in {} ms.",
+            duration.as_secs(),
+            elapsed.as_millis(),
+        );
         let (online, waited) = who_is_online(&mut pair).await;
         assert_eq!(online, json!([true, true]));
         assert!(waited < Duration::from_secs(1), "{waited:?}");
         engines.nats.kill();
     }
+    rounds.report(&report);
 }
 
 // covers: A3, A4
