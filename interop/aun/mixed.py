@@ -1,11 +1,12 @@
 """Checks between clients of two packages. The one of the other package is in a process of its own."""
 
+from collections.abc import Awaitable
 from typing import Any
 
 from client import Client
-from exchange import PLAIN, fresh, receive_from, refused_for
+from exchange import PLAIN, fresh, receive_from
 from peer import Peer
-from report import Report, require
+from report import CheckFailed, Report, require
 
 
 class MixedChecks:
@@ -50,14 +51,23 @@ class MixedChecks:
             await self._there()
         else:
             # Before it is stored: the recipient would never open it.
-            await refused_for(self._peer.aid, self._alice.send_text(self._peer.aid, fresh("refused")))
+            await refused_for_its_version(self._alice.send_text(self._peer.aid, fresh("refused")))
 
     async def _sealed_back(self) -> None:
         if self._peer.seals in self._alice.OPENS:
             await self._back()
         else:
-            await refused_for(self._alice.aid, self._peer.send(self._alice.aid, fresh("refused")))
+            await refused_for_its_version(self._peer.send(self._alice.aid, fresh("refused")))
 
     async def _receive_there(self, text: str) -> None:
         message = await self._peer.receive(text)
         require(message["from"] == self._alice.aid, f"another sender: {message}")
+
+
+async def refused_for_its_version(sending: Awaitable[Any]) -> None:
+    try:
+        value = await sending
+    except Exception as error:
+        require("cannot open messages of this version" in str(error), f"another reason: {error}")
+    else:
+        raise CheckFailed(f"not refused: {str(value)[:200]}")

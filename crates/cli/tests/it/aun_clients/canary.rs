@@ -6,6 +6,7 @@ use super::driver::Driver;
 use super::replicas::{AunReplicas, Registration};
 use crate::canary::{Canaries, capture_tables};
 use crate::support::channels::{CapturedOutput, capture_nats, start_trace_collector};
+use crate::support::user::{stderr, stdout};
 
 // covers: A24
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -29,6 +30,7 @@ async fn text_of_sealed_messages_appears_in_no_output() {
     }
     let mut channels = CapturedOutput::default();
     capture_tables(&mut channels, replicas.db()).await;
+    tokio::task::block_in_place(|| capture_exports(&mut channels, &replicas));
     let prefix = replicas.subject_prefix().to_owned();
     channels.add("logs", replicas.stop());
     channels.add("messages", nats_messages.bytes());
@@ -37,6 +39,8 @@ async fn text_of_sealed_messages_appears_in_no_output() {
     // Names appear on each channel, so each was really captured.
     let expected = [
         ("audit", "aid.created"),
+        ("exports", "aid.created"),
+        ("exports", "tenant.created"),
         ("logs", "socket authenticated"),
         ("messages", &*prefix),
         ("spans", "/aun"),
@@ -49,4 +53,18 @@ async fn text_of_sealed_messages_appears_in_no_output() {
     // A plain text is where a sealed one would be, if the server got it: in the inbox, and nowhere else.
     let tables = |text: &(&'static str, String)| (text.0, "tables");
     assert_eq!(plain.leaks(&channels), plain.0.iter().map(tables).collect::<Vec<_>>());
+}
+
+/// Captures the audit logs as an operator gets them: of the installation, and of a tenant.
+fn capture_exports(channels: &mut CapturedOutput, replicas: &AunReplicas) {
+    let operator = replicas.operator();
+    for arguments in [
+        ["tenants", "create", "acme"].as_slice(),
+        &["audit", "export", "--installation"],
+        &["audit", "export", "--tenant", "acme"],
+    ] {
+        let output = operator.run(arguments);
+        assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
+        channels.add("exports", stdout(&output));
+    }
 }

@@ -44,6 +44,22 @@ async fn aun_core_passes_all_checks_on_two_replicas() {
     pass_all_checks(AunClient::AunCore).await;
 }
 
+/// The newest client and the one of the first version, each once as the one that is asked what it can open.
+// covers: A24
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn clients_of_both_versions_exchange_what_the_other_can_open() {
+    let replicas = AunReplicas::start(Registration::Open, 2).await;
+    let pairs = [(AunClient::Fastaun, AunClient::AunCore), (AunClient::AunCore, AunClient::Fastaun)];
+    let drivers = pairs.map(|(client, peer)| {
+        let mut arguments = replicas.arguments();
+        arguments.arg("--peer-python").arg(peer.python());
+        Driver::start(client, "mixed", &arguments)
+    });
+    for driver in drivers {
+        driver.finish();
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn official_clients_reconnect_to_the_other_replica_after_a_kill() {
     let replicas = AunReplicas::start(Registration::Open, 2).await;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures::FutureExt;
-use guildhall_identity::pki::{Curve, EcKey, P256PublicKey, Signer};
+use guildhall_identity::pki::{Curve, EcKey, P256PublicKey, ParsedCertificate, Signer, pem_to_der};
 use guildhall_runtime::{Clock, Tasks};
 use guildhall_sdk::socket::{
     AidCredentials, AidLogin, ServerNotification, ServerTrust, SocketClient, SocketEndpoint, SocketError,
@@ -28,6 +28,8 @@ const RETRY_PAUSE: Duration = Duration::from_millis(50);
 #[derive(Clone)]
 pub(super) struct Identity {
     pub(super) aid: String,
+    pub(super) key: Arc<EcKey>,
+    pub(super) certificate: ParsedCertificate,
     credentials: AidCredentials,
 }
 
@@ -37,10 +39,14 @@ impl Identity {
         let public_key = base64_text(P256PublicKey::of(&key).expect("a P-256 key").spki());
         let parsed = aid.parse().expect("an AID");
         let endpoint = endpoint(cluster, 0);
-        let certificate = endpoint.register(&parsed, &public_key).await.expect("registered");
-        let key: Arc<dyn Signer> = Arc::new(key);
-        let credentials = AidCredentials { aid: parsed, certificate, key, server: ServerTrust::Connection };
-        Self { aid, credentials }
+        let pem = endpoint.register(&parsed, &public_key).await.expect("registered");
+        let der = pem_to_der(&pem).expect("PEM");
+        let certificate = ParsedCertificate::from_der(&der).expect("a certificate");
+        let key = Arc::new(key);
+        let signer: Arc<dyn Signer> = Arc::<EcKey>::clone(&key);
+        let credentials =
+            AidCredentials { aid: parsed, certificate: pem, key: signer, server: ServerTrust::Connection };
+        Self { aid, key, certificate, credentials }
     }
 }
 
@@ -55,7 +61,7 @@ pub(super) struct DeviceConnection {
     tasks: Tasks,
     endpoint: SocketEndpoint,
     login: Arc<AidLogin>,
-    name: String,
+    pub(super) name: String,
     open: Option<(SocketClient, SocketEvents)>,
     /// Connections until now.
     pub(super) opened: usize,
@@ -100,8 +106,14 @@ impl DeviceConnection {
     pub(super) async fn call(&mut self, method: &str, params: &Value) -> Value {
         let deadline = Instant::now() + ANSWER_TIMEOUT;
         loop {
+            let outage = self.cluster.progress.present();
             let error = match self.try_call(method, params).await {
-                Ok(result) => return result,
+                Ok(result) => {
+                    if method == "message.send" {
+                        self.cluster.progress.record_confirmed(outage);
+                    }
+                    return result;
+                }
                 Err(error) => error,
             };
             assert!(error.is_transient(), "{method} {params}: {error:?}");

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::sender_view::SenderViews;
+
 /// The number of an AID of the test.
 pub(super) type Principal = usize;
 
@@ -60,6 +62,8 @@ pub(super) struct AnsweredRecall {
 pub(super) struct DeviceRecord {
     pub(super) device: Device,
     pub(super) sends: Vec<AcknowledgedSend>,
+    /// How many of them were sealed.
+    pub(super) sealed: usize,
     pub(super) recalls: Vec<AnsweredRecall>,
     /// Pages that follow each other. A restart of the client begins the next reading at the confirmed seq.
     pub(super) readings: Vec<Vec<ReadPage>>,
@@ -67,12 +71,15 @@ pub(super) struct DeviceRecord {
     pub(super) cursors: Vec<i64>,
     /// Messages that were pushed: seq and id.
     pub(super) pushes: Vec<(i64, String)>,
+    /// Of a device that keeps one cursor for each sender; it has no other reading.
+    pub(super) senders: Option<SenderViews>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct StoredMessage {
     pub(super) seq: i64,
     pub(super) id: String,
+    pub(super) sender: Principal,
     pub(super) is_recalled: bool,
 }
 
@@ -83,6 +90,8 @@ pub(super) struct StoredInbox {
     pub(super) messages: Vec<StoredMessage>,
     /// The read positions by the number of the device.
     pub(super) cursors: BTreeMap<usize, i64>,
+    /// Those of single senders, by the number of the device.
+    pub(super) sender_cursors: BTreeMap<(usize, Principal), i64>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -129,9 +138,11 @@ impl InboxHistory {
         violations.extend(self.send_violations());
         violations.extend(self.recall_violations());
         for record in &self.devices {
+            let inbox = &self.inboxes[record.device.principal];
             violations.extend(record.page_violations());
-            violations.extend(record.cursor_violations(&self.inboxes[record.device.principal]));
-            violations.extend(record.content_violations(&self.inboxes[record.device.principal]));
+            violations.extend(record.cursor_violations(inbox));
+            violations.extend(record.sender_violations(inbox));
+            violations.extend(record.content_violations(inbox));
         }
         violations.truncate(100);
         violations
@@ -165,14 +176,13 @@ impl InboxHistory {
             }
         }
         for record in &self.devices {
-            for page in record.readings.iter().flatten() {
+            for (asked_at, rows) in record.pages() {
                 let is_late = |row: &&ReadRow| {
                     let recalled_at = answered_at.get(row.id.as_str());
-                    row.content != RowContent::Recalled && recalled_at.is_some_and(|at| *at < page.asked_at)
+                    row.content != RowContent::Recalled && recalled_at.is_some_and(|at| *at < asked_at)
                 };
                 violations.extend(
-                    page.rows
-                        .iter()
+                    rows.iter()
                         .filter(is_late)
                         .map(|row| Violation::ReadAfterRecall { device: record.device, id: row.id.clone() }),
                 );
@@ -208,11 +218,20 @@ impl DeviceRecord {
         Self {
             device,
             sends: Vec::new(),
+            sealed: 0,
             recalls: Vec::new(),
             readings: vec![Vec::new()],
             cursors: Vec::new(),
             pushes: Vec::new(),
+            senders: None,
         }
+    }
+
+    /// Returns the rows of each page, with the time when it was asked for.
+    pub(super) fn pages(&self) -> impl Iterator<Item = (u64, &[ReadRow])> {
+        let of_all = self.readings.iter().flatten().map(|page| (page.asked_at, page.rows.as_slice()));
+        let of_senders = self.senders.iter().flat_map(SenderViews::pages);
+        of_all.chain(of_senders.map(|page| (page.asked_at, page.rows.as_slice())))
     }
 
     fn page_violations(&self) -> Vec<Violation> {
@@ -235,26 +254,29 @@ impl DeviceRecord {
 
     fn cursor_violations(&self, inbox: &StoredInbox) -> Vec<Violation> {
         let device = self.device;
-        let back = self.cursors.windows(2).filter(|pair| pair[1] < pair[0]);
-        let mut violations: Vec<Violation> =
-            back.map(|pair| Violation::CursorBack { device, from: pair[0], to: pair[1] }).collect();
+        let mut violations = self.back_violations(&self.cursors);
         let told = self.cursors.iter().copied().max().unwrap_or_default();
         if inbox.cursors.get(&device.number).copied().unwrap_or_default() < told {
             violations.push(Violation::CursorLost { device, told });
         }
         let last_page = self.readings.last().and_then(|reading| reading.last());
         let read = last_page.map_or(0, |page| page.latest);
-        if read != inbox.last_seq {
+        if read != inbox.last_seq && self.senders.is_none() {
             violations.push(Violation::NotReadToEnd { device, read });
         }
         violations
+    }
+
+    pub(super) fn back_violations(&self, told: &[i64]) -> Vec<Violation> {
+        let back = told.windows(2).filter(|pair| pair[1] < pair[0]);
+        back.map(|pair| Violation::CursorBack { device: self.device, from: pair[0], to: pair[1] }).collect()
     }
 
     fn content_violations(&self, inbox: &StoredInbox) -> Vec<Violation> {
         let (device, stored) = (self.device, inbox.ids());
         let altered = |seq: i64, found: &str| Violation::Altered { device, seq, found: found.to_owned() };
         let mut violations = Vec::new();
-        for row in self.readings.iter().flatten().flat_map(|page| &page.rows) {
+        for row in self.pages().flat_map(|(_, rows)| rows) {
             if stored.get(&row.seq) != Some(&row.id.as_str()) {
                 violations.push(altered(row.seq, &row.id));
             }

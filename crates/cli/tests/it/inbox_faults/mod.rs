@@ -9,6 +9,8 @@ mod connection;
 mod device;
 mod history;
 mod planted;
+mod sealing;
+mod sender_view;
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -27,6 +29,7 @@ use tempfile::TempDir;
 use self::connection::{DeviceConnection, Identity};
 use self::device::{SharedDeviceState, SimulatedDevice};
 use self::history::{Device, DeviceRecord, InboxHistory, Principal, StoredInbox, StoredMessage};
+use self::sender_view::SenderViews;
 use crate::support::cluster::{Cluster, KillCounts};
 
 const ISSUER: &str = "guild.example";
@@ -49,6 +52,7 @@ async fn acknowledged_messages_survive_kills_without_loss_or_duplicate() {
     let started = Instant::now();
     let fixture = InboxFixture::start(&rounds).await;
     let running: Vec<_> = fixture.devices(&mut rounds).map(|device| spawn_task(device.run())).collect();
+    fixture.cluster.progress.require();
     let kill_counts = fixture.cluster.kill_at_random(&mut rounds).await;
     fixture.world.stop.store(true, Ordering::SeqCst);
     let devices = try_join_all(running).await.expect("the devices do not panic");
@@ -60,9 +64,14 @@ async fn acknowledged_messages_survive_kills_without_loss_or_duplicate() {
     let history = InboxHistory { devices, inboxes: fixture.stored_inboxes().await };
     assert_eq!(history.violations(), vec![], "seed {}", rounds.seed());
     let totals = Totals::of(&history, connections);
+    let sent_meanwhile = fixture.cluster.progress.counts();
+    let least: Vec<(&str, bool)> =
+        sent_meanwhile.iter().map(|(what, counts)| (*what, counts.iter().all(|count| *count > 0))).collect();
+    assert_eq!(least, [("NATS", true), ("a server", true)], "messages are accepted during each outage");
+    assert!(totals.sealed > 20 && totals.sender_pages > 10, "too few for a test: {totals:?}");
     assert!(totals.sends > 100 && totals.recalls > 5 && totals.pushes > 50, "too few for a test: {totals:?}");
     let downtime = fixture.cluster.downtime();
-    rounds.report(&report(&kill_counts, &totals, started.elapsed(), downtime));
+    rounds.report(&report(&kill_counts, &sent_meanwhile, &totals, started.elapsed(), downtime));
 }
 
 /// What the devices have done.
@@ -71,8 +80,10 @@ struct Totals {
     devices: usize,
     connections: usize,
     sends: usize,
+    sealed: usize,
     recalls: usize,
     pages: usize,
+    sender_pages: usize,
     rows: usize,
     pushes: usize,
     cursors: usize,
@@ -85,26 +96,42 @@ impl Totals {
             devices: history.devices.len(),
             connections,
             sends: sum(|record| record.sends.len()),
+            sealed: sum(|record| record.sealed),
             recalls: sum(|record| record.recalls.len()),
-            pages: sum(|record| record.readings.iter().map(Vec::len).sum()),
-            rows: sum(|record| record.readings.iter().flatten().map(|page| page.rows.len()).sum()),
+            pages: sum(|record| record.pages().count()),
+            sender_pages: sum(|record| record.senders.iter().flat_map(SenderViews::pages).count()),
+            rows: sum(|record| record.pages().map(|(_, rows)| rows.len()).sum()),
             pushes: sum(|record| record.pushes.len()),
             cursors: sum(|record| record.cursors.len()),
         }
     }
 }
 
-fn report(kill_counts: &KillCounts, totals: &Totals, elapsed: Duration, downtime: Duration) -> String {
-    let mut text = String::from("| killed | times |\n|---|---|\n");
+fn report(
+    kill_counts: &KillCounts,
+    sent_meanwhile: &BTreeMap<&'static str, Vec<u64>>,
+    totals: &Totals,
+    elapsed: Duration,
+    downtime: Duration,
+) -> String {
+    let mut text = String::from(
+        "| killed | times | sends made and acknowledged until it was started again |\n|---|---|---|\n",
+    );
     for (what, times) in kill_counts {
-        let _infallible = writeln!(text, "| {what} | {times} |");
+        let meanwhile = sent_meanwhile.get(what).map_or("none is possible".to_owned(), |counts| {
+            let (total, least) =
+                (counts.iter().sum::<u64>(), counts.iter().min().copied().unwrap_or_default());
+            format!("{total}, at least {least} each time")
+        });
+        let _infallible = writeln!(text, "| {what} | {times} | {meanwhile} |");
     }
-    let Totals { devices, connections, sends, recalls, pages, rows, pushes, cursors } = totals;
+    let Totals { devices, connections, sends, sealed, recalls, pages, sender_pages, rows, pushes, cursors } =
+        totals;
     let _infallible = writeln!(
         text,
         "\n{} AIDs with {DEVICES} devices each on 2 replicas, {connections} connections, {} s, of which {} s downtime: \
-         {sends} sends and {recalls} recalls acknowledged, {rows} messages read in {pages} pages, {pushes} pushed, \
-         {cursors} read positions told. Violations found by the checker: none.",
+         {sends} sends ({sealed} sealed) and {recalls} recalls acknowledged, {rows} messages read in {pages} pages ({sender_pages} of \
+         single senders), {pushes} pushed, {cursors} read positions told. Violations found by the checker: none.",
         devices / DEVICES,
         elapsed.as_secs(),
         downtime.as_secs(),
@@ -114,7 +141,6 @@ fn report(kill_counts: &KillCounts, totals: &Totals, elapsed: Duration, downtime
 
 struct InboxFixture {
     cluster: Arc<Cluster>,
-    identities: Vec<Identity>,
     world: Arc<SharedDeviceState>,
     tasks: Tasks,
     _secrets: TempDir,
@@ -127,21 +153,23 @@ impl InboxFixture {
         let limits = [("GUILDHALL_LIMITS_SIGN_IN", "100000/60s"), ("GUILDHALL_LIMITS_ACCOUNT", "10000/60s")];
         let cluster = Arc::new(Cluster::start_issuer(ISSUER, &secrets.path().join("secrets"), &limits).await);
         let count = usize::try_from(rounds.size()).expect("small") * PRINCIPALS_PER_KILL;
-        let aids: Vec<String> = (0..count).map(|number| format!("member-{number}.{ISSUER}")).collect();
-        let registering = aids.iter().map(|aid| Identity::register(&cluster, aid.clone()));
-        let identities = futures::stream::iter(registering).buffered(CONCURRENT).collect().await;
+        let aids = (0..count).map(|number| format!("member-{number}.{ISSUER}"));
+        let registering = aids.map(|aid| Identity::register(&cluster, aid));
+        let identities: Vec<Identity> =
+            futures::stream::iter(registering).buffered(CONCURRENT).collect().await;
         let devices = u32::try_from(count * DEVICES).expect("small");
         let world = SharedDeviceState {
-            aids,
+            identities,
             time: AtomicU64::new(0),
             stop: AtomicBool::new(false),
             pause: Duration::from_secs(1) * devices / CALLS_PER_SECOND,
         };
-        Self { cluster, identities, world: Arc::new(world), tasks: Tasks::new(), _secrets: secrets }
+        Self { cluster, world: Arc::new(world), tasks: Tasks::new(), _secrets: secrets }
     }
 
     fn devices(&self, rounds: &mut Rounds) -> impl Iterator<Item = SimulatedDevice> {
-        self.identities
+        self.world
+            .identities
             .iter()
             .enumerate()
             .flat_map(|(principal, identity)| {
@@ -156,8 +184,9 @@ impl InboxFixture {
     /// Reads all inboxes from the database.
     async fn stored_inboxes(&self) -> Vec<StoredInbox> {
         let mut sql = self.cluster.db.sql().await;
-        let mut inboxes = vec![StoredInbox::default(); self.identities.len()];
+        let mut inboxes = vec![StoredInbox::default(); self.world.identities.len()];
         let numbers: BTreeMap<&str, Principal> = self
+            .world
             .identities
             .iter()
             .enumerate()
@@ -167,20 +196,27 @@ impl InboxFixture {
             let [aid, last_seq] = fields(&row);
             inboxes[numbers[aid]].last_seq = last_seq.parse().expect("a seq");
         }
-        let messages = "SELECT inbox.aid || ' ' || message.seq || ' ' || message.message_id || ' ' || (message.payload IS NULL)
+        let messages = "SELECT inbox.aid || ' ' || message.seq || ' ' || message.message_id || ' ' || sender.aid || ' ' || (message.payload IS NULL)
             FROM inbox_messages AS message INNER JOIN inboxes AS inbox ON inbox.id = message.inbox
+            INNER JOIN inboxes AS sender ON sender.id = message.sender
             ORDER BY message.inbox, message.seq";
         for row in sql.texts(messages).await {
-            let [aid, seq, id, is_recalled] = fields(&row);
+            let [aid, seq, id, sender, is_recalled] = fields(&row);
             let (seq, is_recalled) = (seq.parse().expect("a seq"), is_recalled == "true");
-            inboxes[numbers[aid]].messages.push(StoredMessage { seq, id: id.to_owned(), is_recalled });
+            let message = StoredMessage { seq, id: id.to_owned(), sender: numbers[sender], is_recalled };
+            inboxes[numbers[aid]].messages.push(message);
         }
-        let cursors = "SELECT inbox.aid || ' ' || replace(cursor.device, 'device-', '') || ' ' || cursor.ack_seq
-            FROM inbox_cursors AS cursor INNER JOIN inboxes AS inbox ON inbox.id = cursor.inbox WHERE cursor.sender = 0";
+        let cursors = "SELECT inbox.aid || ' ' || replace(cursor.device, 'device-', '') || ' ' || coalesce(sender.aid, '-') || ' ' || cursor.ack_seq
+            FROM inbox_cursors AS cursor INNER JOIN inboxes AS inbox ON inbox.id = cursor.inbox
+            LEFT JOIN inboxes AS sender ON sender.id = cursor.sender";
         for row in sql.texts(cursors).await {
-            let [aid, device, seq] = fields(&row);
+            let [aid, device, sender, seq] = fields(&row);
             let (device, seq) = (device.parse().expect("a number"), seq.parse().expect("a seq"));
-            inboxes[numbers[aid]].cursors.insert(device, seq);
+            let inbox = &mut inboxes[numbers[aid]];
+            match numbers.get(sender) {
+                None => inbox.cursors.insert(device, seq),
+                Some(sender) => inbox.sender_cursors.insert((device, *sender), seq),
+            };
         }
         inboxes
     }

@@ -4,9 +4,13 @@ use super::history::{
     AcknowledgedSend, AnsweredRecall, Device, DeviceRecord, InboxHistory, ReadPage, ReadRow, RowContent,
     StoredInbox, StoredMessage, Violation,
 };
+use super::sender_view::{SenderPage, SenderViews};
 
 const SENDER: Device = Device { principal: 0, number: 0 };
 const READER: Device = Device { principal: 1, number: 0 };
+
+/// It keeps one cursor for each sender.
+const NEWER_READER: Device = Device { principal: 1, number: 2 };
 
 fn row(seq: i64, id: &str) -> ReadRow {
     ReadRow { seq, id: id.to_owned(), content: RowContent::Text(id.to_owned()) }
@@ -17,7 +21,7 @@ fn recalled(seq: i64, id: &str) -> ReadRow {
 }
 
 fn stored(seq: i64, id: &str, is_recalled: bool) -> StoredMessage {
-    StoredMessage { seq, id: id.to_owned(), is_recalled }
+    StoredMessage { seq, id: id.to_owned(), sender: SENDER.principal, is_recalled }
 }
 
 /// Three messages; the second one was read, then recalled at the time 5, and read again after a restart. `r` is the notice.
@@ -52,6 +56,7 @@ fn valid_history() -> InboxHistory {
             stored(4, "c", false),
         ],
         cursors: [(0, 4)].into(),
+        sender_cursors: [((2, 0), 4)].into(),
     };
     InboxHistory { devices: vec![sender, reader], inboxes: vec![StoredInbox::default(), inbox] }
 }
@@ -156,4 +161,57 @@ fn content_after_a_recall_is_found() {
     let error = "not_found".to_owned();
     let found = violations_after(|history| history.devices[0].recalls[0].error = Some(error.clone()));
     assert_eq!(found, [Violation::RecallRefused { id: "b".to_owned(), error }]);
+}
+
+/// The same, and a device that keeps one cursor for each sender.
+fn violations_of_newer_reader_after(change: impl FnOnce(&mut InboxHistory)) -> Vec<Violation> {
+    let mut history = valid_history();
+    let first = SenderPage { asked_at: 3, after: 0, covered: 2, rows: vec![row(1, "a"), row(2, "b")] };
+    let next = SenderPage { asked_at: 7, after: 2, covered: 4, rows: vec![recalled(3, "r"), row(4, "c")] };
+    let views = SenderViews {
+        readings: vec![[(SENDER.principal, vec![first, next])].into()],
+        cursors: [(SENDER.principal, vec![0, 2, 4])].into(),
+    };
+    let newer = DeviceRecord { senders: Some(views), ..DeviceRecord::new(NEWER_READER) };
+    history.devices.push(newer);
+    assert_eq!(history.violations(), []);
+    change(&mut history);
+    history.violations()
+}
+
+fn views(history: &mut InboxHistory) -> &mut SenderViews {
+    history.devices[2].senders.as_mut().expect("one cursor for each sender")
+}
+
+fn sender_page(history: &mut InboxHistory, number: usize) -> &mut SenderPage {
+    &mut views(history).readings[0].get_mut(&SENDER.principal).expect("pages")[number]
+}
+
+#[test]
+fn violations_of_devices_with_a_cursor_for_each_sender_are_found() {
+    let device = NEWER_READER;
+    let found = violations_of_newer_reader_after(|history| drop(sender_page(history, 1).rows.remove(0)));
+    assert_eq!(found, [Violation::PageGap { device, seq: 3 }]);
+    let found = violations_of_newer_reader_after(|history| sender_page(history, 1).after = 3);
+    assert_eq!(found, [Violation::PageGap { device, seq: 4 }]);
+    let found = violations_of_newer_reader_after(|history| sender_page(history, 1).rows[1] = row(4, "x"));
+    assert_eq!(found, [Violation::Altered { device, seq: 4, found: "x".to_owned() }]);
+    let found = violations_of_newer_reader_after(|history| {
+        let again = sender_page(history, 1).clone();
+        views(history).readings[0].get_mut(&SENDER.principal).expect("pages").push(again);
+    });
+    let twice = |id: &str| Violation::ReadTwice { device, id: id.to_owned() };
+    assert_eq!(found, [Violation::PageGap { device, seq: 2 }, twice("r"), twice("c")]);
+    let found = violations_of_newer_reader_after(|history| {
+        views(history).readings[0].get_mut(&SENDER.principal).expect("pages").truncate(1);
+    });
+    assert_eq!(found, [Violation::NotReadToEnd { device, read: 2 }]);
+    let found = violations_of_newer_reader_after(|history| {
+        views(history).cursors.insert(SENDER.principal, vec![2, 0, 4]);
+    });
+    assert_eq!(found, [Violation::CursorBack { device, from: 2, to: 0 }]);
+    let found = violations_of_newer_reader_after(|history| history.inboxes[1].sender_cursors.clear());
+    assert_eq!(found, [Violation::CursorLost { device, told: 4 }]);
+    let found = violations_of_newer_reader_after(|history| sender_page(history, 0).asked_at = 6);
+    assert_eq!(found, [Violation::ReadAfterRecall { device, id: "b".to_owned() }]);
 }

@@ -6,6 +6,8 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
@@ -20,13 +22,24 @@ impl CapturedOutput {
         buffer.push(b'\n');
     }
 
-    /// Returns the channels that contain a text, verbatim or hex-encoded (as PostgreSQL prints bytes).
+    /// Returns the channels that contain a text: verbatim, hex-encoded (as PostgreSQL prints bytes), or within something in base64.
     pub(crate) fn channels_containing(&self, text: &str) -> Vec<&'static str> {
-        let forms = [text.as_bytes().to_vec(), hex::encode(text).into_bytes()];
-        let contains =
-            |buffer: &[u8]| forms.iter().any(|form| buffer.windows(form.len()).any(|window| window == form));
+        let mut forms = vec![text.to_owned(), hex::encode(text)];
+        forms.extend((0..3).flat_map(|offset| base64_forms(text, offset)));
+        let contains = |buffer: &[u8]| {
+            let buffer = String::from_utf8_lossy(buffer);
+            forms.iter().any(|form| buffer.contains(form.as_str()))
+        };
         self.0.iter().filter(|(_, buffer)| contains(buffer)).map(|(channel, _)| *channel).collect()
     }
+}
+
+/// Returns what base64 makes of a text in the middle of others, `offset` bytes after a group of three, without the characters that depend on
+/// its neighbours.
+fn base64_forms(text: &str, offset: usize) -> [String; 2] {
+    let bytes = [&b"???"[..offset], text.as_bytes()].concat();
+    let whole = (offset * 8).div_ceil(6)..bytes.len() * 8 / 6;
+    [STANDARD_NO_PAD, URL_SAFE_NO_PAD].map(|base64| base64.encode(&bytes)[whole.clone()].to_owned())
 }
 
 /// A buffer that a background thread fills.
@@ -107,5 +120,19 @@ fn record_requests(mut stream: TcpStream, buffer: &CaptureBuffer) {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn text_is_found_plain_in_hex_and_anywhere_in_base64() {
+    let text = "Canary?~secret";
+    let around = |before: &str| format!("{before}{text}, and more");
+    let base64 = ["", "1", "12"].map(|before| STANDARD_NO_PAD.encode(around(before)));
+    let url_safe = ["", "1", "12"].map(|before| URL_SAFE_NO_PAD.encode(around(before)));
+    for found in [around("a "), hex::encode(text)].into_iter().chain(base64).chain(url_safe) {
+        let mut channels = CapturedOutput::default();
+        channels.add("logs", "something else");
+        channels.add("tables", &found);
+        assert_eq!(channels.channels_containing(text), ["tables"], "{found}");
     }
 }

@@ -14,6 +14,7 @@ use rustix::process::Signal;
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 
+use super::outage_progress::OutageProgress;
 use super::{ChildProcess, guildhall};
 
 pub(crate) const PASSWORD: &str = "correct horse battery";
@@ -36,6 +37,8 @@ pub(crate) struct Cluster {
     is_postgres_down: AtomicBool,
     /// Requests that failed while PostgreSQL was down.
     failed_without_postgres: AtomicU64,
+    /// What clients are told while a server or NATS is down.
+    pub(crate) progress: OutageProgress,
 }
 
 /// What is killed. The deck holds each kind at least once.
@@ -121,6 +124,7 @@ impl Cluster {
             downtime: Mutex::default(),
             is_postgres_down: AtomicBool::new(false),
             failed_without_postgres: AtomicU64::new(0),
+            progress: OutageProgress::default(),
         }
     }
 
@@ -287,6 +291,9 @@ impl Cluster {
             KillKind::Server => {
                 let replica = rounds.random_index(2);
                 self.kill_replica(replica);
+                self.progress.begin();
+                self.progress.wait_for_confirmed().await;
+                self.progress.end("a server");
                 self.start_replica(replica);
                 "a server"
             }
@@ -301,12 +308,13 @@ impl Cluster {
                 "PostgreSQL"
             }
             KillKind::Nats => {
-                run_blocking(move || {
-                    engines.nats.kill();
-                    std::thread::sleep(outage);
-                    engines.nats.restart().expect("started");
-                })
-                .await;
+                let killed = Arc::clone(&engines);
+                run_blocking(move || killed.nats.kill()).await;
+                self.progress.begin();
+                tokio::time::sleep(outage).await;
+                self.progress.wait_for_confirmed().await;
+                self.progress.end("NATS");
+                run_blocking(move || engines.nats.restart().expect("started")).await;
                 "NATS"
             }
         }

@@ -6,6 +6,7 @@ pub(crate) mod channels;
 pub(crate) mod cluster;
 pub(crate) mod doctor;
 pub(crate) mod logged_replicas;
+pub(crate) mod outage_progress;
 pub(crate) mod proxy;
 pub(crate) mod run_events;
 pub(crate) mod runner;
