@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use guildhall_domain::identity::{Aid, AidName, RevocationReason};
+use guildhall_domain::ids::PrincipalId;
 use guildhall_protocol::rest::identity::{
     AidView, AidsView, CreateAid, ReservationView, ReserveAid, RevokeAid,
 };
@@ -11,15 +12,27 @@ use reqwest::Method;
 use crate::{Client, ClientError};
 
 impl Client {
-    /// Creates an AID for a P-256 key (SubjectPublicKeyInfo in base64). Requires an operator.
-    pub async fn create_aid(&self, name: &AidName, public_key: &str) -> Result<AidView, ClientError> {
-        let body = CreateAid { name: name.to_string(), public_key: public_key.to_owned() };
+    /// Creates an AID for a P-256 key (SubjectPublicKeyInfo in base64). It belongs to this user, or else to you. Requires an operator.
+    pub async fn create_aid(
+        &self,
+        name: &AidName,
+        public_key: &str,
+        owner: Option<PrincipalId>,
+    ) -> Result<AidView, ClientError> {
+        let owner = owner.map(|owner| owner.to_string());
+        let body = CreateAid { name: name.to_string(), public_key: public_key.to_owned(), owner };
         self.call(self.request(Method::POST, &["aids"]).json(&body)).await
     }
 
-    /// Reserves a name for one address. Requires an operator.
-    pub async fn reserve_aid(&self, name: &AidName, address: IpAddr) -> Result<ReservationView, ClientError> {
-        let body = ReserveAid { name: name.to_string(), address: address.to_string() };
+    /// Reserves a name for one address. The AID will belong to this user, or else to a principal of its own. Requires an operator.
+    pub async fn reserve_aid(
+        &self,
+        name: &AidName,
+        address: IpAddr,
+        owner: Option<PrincipalId>,
+    ) -> Result<ReservationView, ClientError> {
+        let owner = owner.map(|owner| owner.to_string());
+        let body = ReserveAid { name: name.to_string(), address: address.to_string(), owner };
         self.call(self.request(Method::POST, &["aid-reservations"]).json(&body)).await
     }
 

@@ -24,7 +24,7 @@ pub async fn put(tx: &mut Tx, reservation: &Reservation, now: jiff::Timestamp) -
         "queries/aid_reservations/put.sql",
         reservation.name.as_str(),
         reservation.address.to_canonical().to_string(),
-        reservation.owner.as_uuid(),
+        reservation.owner.map(PrincipalId::as_uuid),
         reservation.expires_at.to_sqlx() as Timestamp
     )
     .execute(tx.connection())
@@ -46,7 +46,7 @@ pub async fn lock(tx: &mut Tx, name: &AidName) -> Result<Option<Reservation>, St
         Ok(Reservation {
             name: name.clone(),
             address: address.map_err(unreadable)?,
-            owner: PrincipalId::from_uuid(row.owner),
+            owner: row.owner.map(PrincipalId::from_uuid),
             expires_at: row.expires_at.to_jiff(),
         })
     })

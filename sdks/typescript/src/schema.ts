@@ -4331,6 +4331,11 @@ export interface components {
              * @example alice
              */
             name: string;
+            /**
+             * @description The user that the AID belongs to (principal id); without it, you.
+             * @example prn_01920000000070008000000000000000
+             */
+            owner?: string | null;
             /** @description The P-256 key of the AID: SubjectPublicKeyInfo in DER, in base64. */
             publicKey: string;
         };
@@ -5982,6 +5987,8 @@ export interface components {
             aid: string;
             /** Format: date-time */
             expiresAt: string;
+            /** @description The user that the AID will belong to; null: a principal of its own. */
+            owner?: string | null;
         };
         /** @description A name that one address may register. */
         ReserveAid: {
@@ -5995,6 +6002,12 @@ export interface components {
              * @example alice
              */
             name: string;
+            /**
+             * @description The user that the AID will belong to (principal id): whoever registers it acts for this user. Without it, the AID belongs to a
+             *     principal of its own, which has no rights.
+             * @example prn_01920000000070008000000000000000
+             */
+            owner?: string | null;
         };
         /** @description A new password for another user. It has no `Debug`, so that it is never logged. */
         ResetPassword: {

@@ -51,6 +51,11 @@ fn aid_commands_create_list_and_revoke() {
     assert!(listed.contains("alice.guildhall.test      revoked"), "{listed}");
     let reserved = stdout(&user.run(&["aid", "reserve", "bobby", "--address", "192.0.2.7"]));
     assert!(reserved.starts_with("192.0.2.7 can register bobby.guildhall.test until "), "{reserved}");
+    let owned = user.json(&["aid", "reserve", "bobby", "--address", "192.0.2.7", "--owner", "admin"]);
+    let admin = user.json(&["users", "show", "admin"]);
+    assert_eq!(owned["owner"], admin["principal"]);
+    let unknown = user.run(&["aid", "create", "carol", "--directory", &directory, "--owner", "nobody"]);
+    assert!(!unknown.status.success() && stderr(&unknown).contains("nobody"), "{}", stderr(&unknown));
     let audit = stdout(&user.run(&["audit", "tail", "--installation"]));
     for action in ["aid.created", "aid.revoked", "aid.reserved"] {
         assert!(audit.contains(action), "{action}: {audit}");

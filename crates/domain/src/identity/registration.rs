@@ -31,14 +31,15 @@ named_enum! {
 pub struct Reservation {
     pub name: AidName,
     pub address: IpAddr,
-    pub owner: PrincipalId,
+    /// None: whoever registers the name gets a principal of its own.
+    pub owner: Option<PrincipalId>,
     pub expires_at: Timestamp,
 }
 
 /// The principal that a new AID belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AidOwner {
-    /// The principal that reserved the name.
+    /// The user that the name is reserved for.
     Existing(PrincipalId),
     /// A new principal of the kind `agent`, without any right.
     New,
@@ -64,7 +65,8 @@ pub fn registration_owner(
 ) -> Result<AidOwner, RegistrationDenied> {
     if let Some(reservation) = reservation.filter(|reservation| now < reservation.expires_at) {
         let same = reservation.address.to_canonical() == address.to_canonical();
-        return same.then_some(AidOwner::Existing(reservation.owner)).ok_or(RegistrationDenied::OtherAddress);
+        let owner = reservation.owner.map_or(AidOwner::New, AidOwner::Existing);
+        return same.then_some(owner).ok_or(RegistrationDenied::OtherAddress);
     }
     match mode {
         RegistrationMode::Closed => Err(RegistrationDenied::Closed),
@@ -97,7 +99,7 @@ mod tests {
         Reservation {
             name: "alice".parse().expect("a name"),
             address: REMOTE.parse().expect("an address"),
-            owner: PrincipalId::generate(),
+            owner: Some(PrincipalId::generate()),
             expires_at: Timestamp::from_second(600).expect("a time"),
         }
     }
@@ -116,7 +118,7 @@ mod tests {
     #[test]
     fn reservation_opens_one_name_for_one_address_until_it_expires() {
         let reservation = reservation();
-        let owned = Ok(AidOwner::Existing(reservation.owner));
+        let owned = Ok(AidOwner::Existing(reservation.owner.expect("a user")));
         for mode in RegistrationMode::ALL {
             assert_eq!(decide(*mode, Some(&reservation), REMOTE, 599), owned, "{mode}");
             assert_eq!(decide(*mode, Some(&reservation), "::ffff:192.0.2.7", 0), owned, "{mode}");
@@ -124,6 +126,16 @@ mod tests {
             assert_eq!(other, Err(RegistrationDenied::OtherAddress), "{mode}");
             let expired = decide(*mode, Some(&reservation), LOCAL, 600);
             assert_eq!(expired, decide(*mode, None, LOCAL, 600), "{mode}");
+        }
+    }
+
+    #[test]
+    fn name_reserved_for_nobody_gets_a_principal_of_its_own() {
+        let reservation = Reservation { owner: None, ..reservation() };
+        for mode in RegistrationMode::ALL {
+            assert_eq!(decide(*mode, Some(&reservation), REMOTE, 599), Ok(AidOwner::New), "{mode}");
+            let other = decide(*mode, Some(&reservation), LOCAL, 599);
+            assert_eq!(other, Err(RegistrationDenied::OtherAddress), "{mode}");
         }
     }
 

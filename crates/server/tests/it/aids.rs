@@ -87,7 +87,10 @@ async fn names_are_created_by_operators_and_managed_by_their_owner() {
         .post_as("/api/v1/aid-reservations", &user.token, body.clone())
         .await
         .assert_failure(404, "not-found");
-    let reserved = cluster.first.post_as("/api/v1/aid-reservations", &cluster.operator.token, body).await;
+    let to_operator =
+        |path: &'static str, body: Value| cluster.first.post_as(path, &cluster.operator.token, body);
+    let reserved = to_operator("/api/v1/aid-reservations", body).await;
+    assert_eq!(reserved.body["owner"], Value::Null);
     assert_eq!(
         (reserved.status.as_u16(), text(&reserved.body, "aid")),
         (201, "bobby.guild.example".to_owned())
@@ -105,6 +108,17 @@ async fn names_are_created_by_operators_and_managed_by_their_owner() {
     cluster.db.sql().await.execute(move_to).await;
     let listed = cluster.second.get_as("/api/v1/aids", &user.token).await.body;
     assert_eq!(text(&listed["aids"][0], "owner"), user.principal);
+    // An operator can name the owner, if it is a user.
+    let body = json!({ "name": "carol", "publicKey": KEY, "owner": user.principal });
+    assert_eq!(text(&to_operator("/api/v1/aids", body).await.body, "owner"), user.principal);
+    let body = json!({ "name": "david", "address": "127.0.0.1", "owner": user.principal });
+    assert_eq!(text(&to_operator("/api/v1/aid-reservations", body).await.body, "owner"), user.principal);
+    for owner in ["prn_01920000000070008000000000000000", "ada"] {
+        let body = json!({ "name": "erika", "publicKey": KEY, "owner": owner });
+        to_operator("/api/v1/aids", body).await.assert_failure(400, "schema-invalid");
+        let body = json!({ "name": "erika", "address": "127.0.0.1", "owner": owner });
+        to_operator("/api/v1/aid-reservations", body).await.assert_failure(400, "schema-invalid");
+    }
     let age = "UPDATE aid_certificates SET not_before = not_before - interval '2 hours'";
     cluster.db.sql().await.execute(age).await;
     let renew = cluster

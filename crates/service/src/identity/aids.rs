@@ -46,12 +46,14 @@ impl Aids {
         self.clock.now()
     }
 
-    /// Reserves a name, so that one address can register it for some minutes. The caller will own it.
+    /// Reserves a name, so that one address can register it for some minutes. The AID belongs to this user, or else to a principal of
+    /// its own without any right.
     pub async fn reserve(
         &self,
         caller: &InstallationOperator,
         name: AidName,
         address: IpAddr,
+        owner: Option<PrincipalId>,
     ) -> Result<Reservation, ServiceError> {
         name.check_available().map_err(IdentityError::from)?;
         let (mut tx, now) = (self.store.begin().await?, self.clock.now());
@@ -59,26 +61,30 @@ impl Aids {
         if aids::lock(&mut tx, &aid).await?.is_some() {
             return Err(IdentityError::Exists.into());
         }
+        check_owner(&mut tx, owner).await?;
         let lifetime = SignedDuration::try_from(RESERVATION_LIFETIME).unwrap_or_default();
-        let reservation =
-            Reservation { name, address, owner: caller.principal, expires_at: saturating_add(now, lifetime) };
+        let reservation = Reservation { name, address, owner, expires_at: saturating_add(now, lifetime) };
         aid_reservations::put(&mut tx, &reservation, now).await?;
-        let detail = json!({ "address": address, "expiresAt": reservation.expires_at });
+        let owner = owner.map(|owner| owner.to_string());
+        let detail = json!({ "address": address, "owner": owner, "expiresAt": reservation.expires_at });
         record(&mut tx, "aid.reserved", Some(caller.principal), &aid, detail).await?;
         tx.commit().await?;
         Ok(reservation)
     }
 
-    /// Creates an AID that the caller owns, with a certificate for a key of theirs: SubjectPublicKeyInfo in base64.
+    /// Creates an AID with a certificate for a key: SubjectPublicKeyInfo in base64. It belongs to this user, or else to the caller.
     pub async fn create(
         &self,
         caller: &InstallationOperator,
         name: AidName,
         public_key: &str,
+        owner: Option<PrincipalId>,
     ) -> Result<IssuedCertificate, ServiceError> {
         let key = P256PublicKey::from_base64(public_key).map_err(IdentityError::from)?;
-        let tx = self.store.begin().await?;
-        self.insert(tx, &self.aid(name), caller.principal, &key, Some(caller.principal)).await
+        let mut tx = self.store.begin().await?;
+        check_owner(&mut tx, owner).await?;
+        let owner = owner.unwrap_or(caller.principal);
+        self.insert(tx, &self.aid(name), owner, &key, Some(caller.principal)).await
     }
 
     /// Registers an AID for a client that nobody has authenticated. A reservation is used up.
@@ -257,6 +263,15 @@ impl Aids {
 /// An AID is managed by its owner and by operators. For everyone else it does not exist.
 fn may_manage(caller: &Caller, owner: PrincipalId) -> bool {
     caller.can_hold_permissions() && (caller.is_operator || caller.principal == owner)
+}
+
+/// Fails unless the owner is a user who is not disabled.
+async fn check_owner(tx: &mut Tx, owner: Option<PrincipalId>) -> Result<(), ServiceError> {
+    let Some(owner) = owner else { return Ok(()) };
+    match principals::find_kind(tx, owner).await? {
+        Some(PrincipalKind::Person) => Ok(()),
+        Some(_) | None => Err(IdentityError::NoSuchOwner.into()),
+    }
 }
 
 /// Creates the principal of an agent that registered itself. It has no role anywhere.

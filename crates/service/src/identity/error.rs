@@ -22,6 +22,8 @@ pub enum IdentityError {
     PublicKey(#[from] InvalidPublicKey),
     #[error("the AID already exists")]
     Exists,
+    #[error("owner: no user has this id, or the user is disabled")]
+    NoSuchOwner,
     #[error(transparent)]
     Renewal(#[from] RenewalDenied),
     #[error("name: {0}")]
@@ -78,7 +80,10 @@ impl IdentityError {
             Self::NotAnIssuer | Self::OtherIssuer | Self::NoKey | Self::LogTooShort => {
                 Failure::new(FailureKind::NotFound, self.to_string())
             }
-            Self::PublicKey(_) | Self::Name(_) | Self::Login(AidLoginError::ClientNonce) => {
+            Self::PublicKey(_)
+            | Self::Name(_)
+            | Self::NoSuchOwner
+            | Self::Login(AidLoginError::ClientNonce) => {
                 Failure::new(FailureKind::SchemaInvalid, self.to_string())
             }
             Self::Denied(denied) => Failure::new(FailureKind::TenantPolicyDenied, denied.to_string()),

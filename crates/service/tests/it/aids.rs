@@ -142,19 +142,24 @@ async fn closed_issuer_registers_a_reserved_name_for_one_address() {
     let (alice, key) = (aid("alice"), new_key());
     let register = |replica: usize, from: &str| replicas[replica].aids.register(&alice, &key, address(from));
     assert_eq!(kind(register(0, CLIENT).await), FailureKind::TenantPolicyDenied);
-    replicas[0].aids.reserve(&fixture.operator(), name("alice"), address(CLIENT)).await.expect("reserved");
+    replicas[0]
+        .aids
+        .reserve(&fixture.operator(), name("alice"), address(CLIENT), None)
+        .await
+        .expect("reserved");
     assert_eq!(kind(register(1, "192.0.2.8").await), FailureKind::TenantPolicyDenied);
     let issued = register(1, CLIENT).await.expect("registered at the other replica");
     let fingerprint = P256PublicKey::from_base64(&key).expect("a key").fingerprint();
     assert_eq!((issued.aid.clone(), issued.key_fingerprint), (alice.clone(), fingerprint));
     let found = replicas[0].aids.get(&caller(fixture.operator, true), &alice).await.expect("found");
-    assert_eq!((found.owner, found.certificate), (fixture.operator, issued));
+    assert_ne!(found.owner, fixture.operator, "whoever registers it does not act for the operator");
+    assert_eq!(found.certificate, issued);
     assert_eq!(fixture.count("aid_reservations").await, 0, "it is used up");
-    let taken = replicas[0].aids.reserve(&fixture.operator(), name("alice"), address(CLIENT)).await;
+    let taken = replicas[0].aids.reserve(&fixture.operator(), name("alice"), address(CLIENT), None).await;
     assert_eq!(kind(taken), FailureKind::Conflict);
     let invalid = replicas[0].aids.register(&aid("bobby"), "AAAA", address(CLIENT)).await;
     assert_eq!(kind(invalid), FailureKind::SchemaInvalid);
-    let reserved = replicas[0].aids.create(&fixture.operator(), name("gateway"), &key).await;
+    let reserved = replicas[0].aids.create(&fixture.operator(), name("gateway"), &key, None).await;
     assert_eq!(kind(reserved), FailureKind::SchemaInvalid);
     let foreign: Aid = "alice.other.example".parse().expect("an AID");
     assert_eq!(kind(replicas[0].aids.register(&foreign, &key, address(CLIENT)).await), FailureKind::NotFound);
@@ -184,7 +189,7 @@ async fn concurrent_registrations_of_a_name_have_one_winner() {
 async fn aid_is_managed_by_its_owner_and_by_operators() {
     let fixture = IssuerFixture::new().await;
     let Replica { aids, .. } = fixture.replica(RegistrationMode::Open);
-    aids.create(&fixture.operator(), name("alice"), &new_key()).await.expect("created");
+    aids.create(&fixture.operator(), name("alice"), &new_key(), None).await.expect("created");
     aids.register(&aid("bobby"), &new_key(), address(CLIENT)).await.expect("registered");
     let operator = caller(fixture.operator, true);
     let bobby = caller(aids.get(&operator, &aid("bobby")).await.expect("found").owner, false);
@@ -217,7 +222,7 @@ async fn renewed_certificate_signs_in_and_the_old_one_is_still_found() {
     let fixture = IssuerFixture::new().await;
     let Replica { aids, pki, .. } = fixture.replica(RegistrationMode::Closed);
     let (operator, alice) = (caller(fixture.operator, true), aid("alice"));
-    let old = aids.create(&fixture.operator(), name("alice"), &new_key()).await.expect("created");
+    let old = aids.create(&fixture.operator(), name("alice"), &new_key(), None).await.expect("created");
     assert_eq!(kind(aids.renew(&operator, &alice).await), FailureKind::Conflict, "it is new");
     fixture.shift_certificates("2 hours").await;
     let new = aids.renew(&operator, &alice).await.expect("renewed");
@@ -249,7 +254,7 @@ async fn expired_key_that_is_revoked_gets_no_certificate() {
     let fixture = IssuerFixture::new().await;
     let Replica { aids, pki, .. } = fixture.replica(RegistrationMode::Closed);
     let (operator, alice) = (caller(fixture.operator, true), aid("alice"));
-    let issued = aids.create(&fixture.operator(), name("alice"), &new_key()).await.expect("created");
+    let issued = aids.create(&fixture.operator(), name("alice"), &new_key(), None).await.expect("created");
     fixture.shift_certificates("100 days").await;
     let revoked = aids.revoke(&operator, &alice, RevocationReason::KeyCompromise).await.expect("revoked");
     assert_eq!(revoked.certificate.status(Clock::system().now()), CertificateStatus::Revoked);
@@ -263,7 +268,7 @@ async fn concurrent_renewals_do_not_use_up_the_connections() {
     let fixture = IssuerFixture::new().await;
     let Replica { aids, .. } = fixture.replica(RegistrationMode::Closed);
     let (operator, alice) = (caller(fixture.operator, true), aid("alice"));
-    aids.create(&fixture.operator(), name("alice"), &new_key()).await.expect("created");
+    aids.create(&fixture.operator(), name("alice"), &new_key(), None).await.expect("created");
     fixture.shift_certificates("2 hours").await;
     let waited = Stopwatch::start();
     let renewals = join_all((0..20).map(|_| aids.renew(&operator, &alice))).await;
@@ -279,7 +284,7 @@ async fn concurrent_renewals_do_not_use_up_the_connections() {
 async fn revocation_list_that_would_leave_some_out_is_not_signed() {
     let fixture = IssuerFixture::new().await;
     let Replica { aids, pki, .. } = fixture.replica(RegistrationMode::Closed);
-    aids.create(&fixture.operator(), name("alice"), &new_key()).await.expect("created");
+    aids.create(&fixture.operator(), name("alice"), &new_key(), None).await.expect("created");
     let many = "INSERT INTO aid_certificates (serial, aid, der, fingerprint, key_fingerprint, not_before, not_after, replaced_at, revoked_at, revocation_reason)
         SELECT int8send(number), aid, '', fingerprint, key_fingerprint, not_before, not_after, now(), now(), 'unspecified'
         FROM aid_certificates, generate_series(1, 100001) AS number";
@@ -317,8 +322,8 @@ async fn openssl_accepts_a_certificate_until_it_is_revoked() {
     let fixture = IssuerFixture::new().await;
     let (Replica { aids, pki, .. }, other) =
         (fixture.replica(RegistrationMode::Closed), fixture.replica(RegistrationMode::Closed));
-    let alice = aids.create(&fixture.operator(), name("alice"), &new_key()).await.expect("created");
-    let bobby = aids.create(&fixture.operator(), name("bobby"), &new_key()).await.expect("created");
+    let alice = aids.create(&fixture.operator(), name("alice"), &new_key(), None).await.expect("created");
+    let bobby = aids.create(&fixture.operator(), name("bobby"), &new_key(), None).await.expect("created");
     let folder = tempfile::tempdir().expect("a folder");
     let openssl = OpenSsl { folder: folder.path() };
     let chain = pki.chain();

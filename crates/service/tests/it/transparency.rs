@@ -34,7 +34,7 @@ async fn create(replica: &Replica, fixture: &IssuerFixture, count: usize, prefix
     let names = (0..count).map(|number| name(&format!("{prefix}-{number}")));
     let keys: Vec<String> = (0..count).map(|_| new_key()).collect();
     let operator = fixture.operator();
-    let created = names.zip(&keys).map(|(name, key)| replica.aids.create(&operator, name, key));
+    let created = names.zip(&keys).map(|(name, key)| replica.aids.create(&operator, name, key, None));
     for created in join_all(created).await {
         created.expect("created");
     }
@@ -102,7 +102,7 @@ async fn certificates_of_two_replicas_are_in_one_log_before_they_are_handed_out(
     let empty = replicas[0].transparency.head().await.expect("a head").head;
     assert_eq!((empty.size, empty.root), (0, Frontier::empty().root()));
     let issued =
-        replicas[0].aids.create(&fixture.operator(), name("alice"), &new_key()).await.expect("created");
+        replicas[0].aids.create(&fixture.operator(), name("alice"), &new_key(), None).await.expect("created");
     let log = &replicas[1].transparency;
     let entry = log.find(&issued.serial).await.expect("it is in the log");
     let logged = certificate_of(&entry);
@@ -131,10 +131,10 @@ async fn certificates_of_two_replicas_are_in_one_log_before_they_are_handed_out(
 async fn certificate_that_is_not_issued_has_no_entry() {
     let fixture = IssuerFixture::new().await;
     let replica = fixture.replica(RegistrationMode::Closed);
-    replica.aids.create(&fixture.operator(), name("alice"), &new_key()).await.expect("created");
+    replica.aids.create(&fixture.operator(), name("alice"), &new_key(), None).await.expect("created");
     // The audit entry is written after the one of the log: the transaction fails late.
     fixture.db.sql().await.execute("ALTER TABLE journal_entries ADD CHECK (false) NOT VALID").await;
-    let failed = replica.aids.create(&fixture.operator(), name("bobby"), &new_key()).await;
+    let failed = replica.aids.create(&fixture.operator(), name("bobby"), &new_key(), None).await;
     assert!(failed.is_err(), "{failed:?}");
     assert_eq!(replica.transparency.head().await.expect("a head").head.size, 1);
     assert_eq!(all_entries(&replica.transparency).await.len(), 1);
@@ -185,7 +185,7 @@ async fn log_that_was_changed_in_the_database_gets_no_new_head() {
         create(&replica, &fixture, 2, "alice").await;
         replica.transparency.head().await.expect("a head");
         fixture.db.sql().await.execute(change).await;
-        let created = replica.aids.create(&fixture.operator(), name("bobby"), &new_key()).await;
+        let created = replica.aids.create(&fixture.operator(), name("bobby"), &new_key(), None).await;
         let is_refused = created.is_err() || replica.transparency.head().await.is_err();
         assert!(is_refused, "{change}");
     }

@@ -769,6 +769,7 @@ class CreateAid(TypedDict):
     """
 
     name: str
+    owner: NotRequired[str | None]
     publicKey: str
 
 
@@ -1822,6 +1823,7 @@ class ReservationView(TypedDict):
     address: str
     aid: str
     expiresAt: str
+    owner: NotRequired[str | None]
 
 
 class ReserveAid(TypedDict):
@@ -1831,6 +1833,7 @@ class ReserveAid(TypedDict):
 
     address: str
     name: str
+    owner: NotRequired[str | None]
 
 
 class ResetPassword(TypedDict):

@@ -6,6 +6,7 @@ use axum::http::StatusCode;
 use guildhall_domain::FailureKind;
 use guildhall_domain::access::authorized::InstallationOperator;
 use guildhall_domain::identity::{Aid, IssuedCertificate, OwnedAid, RevocationReason};
+use guildhall_domain::ids::PrincipalId;
 use guildhall_protocol::rest::identity::{
     AidCertificateView, AidView, AidsQuery, AidsView, CreateAid, ReservationView, ReserveAid, RevokeAid,
 };
@@ -20,7 +21,8 @@ use crate::http::responses::CommonErrors;
 
 /// Create an AID
 ///
-/// For operators, who own it. The private key stays with the caller. Its certificate is in the response.
+/// For operators, who own it unless they name another user as `owner`. The private key stays with the caller. Its certificate is in the
+/// response.
 #[utoipa::path(
     post, path = "/api/v1/aids", tag = "aids", operation_id = "createAid", security(("bearer" = [])),
     request_body = CreateAid,
@@ -32,7 +34,8 @@ pub(crate) async fn create(
     Body(body): Body<CreateAid>,
 ) -> Result<(StatusCode, Json<AidView>), ApiError> {
     let aids = app.identity.aids()?;
-    let issued = aids.create(&caller, parse("name", &body.name)?, &body.public_key).await?;
+    let (name, owner) = (parse("name", &body.name)?, owner(body.owner.as_deref())?);
+    let issued = aids.create(&caller, name, &body.public_key, owner).await?;
     Ok((StatusCode::CREATED, Json(view(aids.get(&caller, &issued.aid).await?, aids.now()))))
 }
 
@@ -115,8 +118,9 @@ pub(crate) async fn revoke(
 
 /// Reserve a name for one address
 ///
-/// For operators, who will own the AID. A client at this address can register the name for ten minutes, even where
-/// registration is closed. Reserving it again replaces the earlier reservation.
+/// For operators. A client at this address can register the name for ten minutes, even where registration is closed. Whoever registers
+/// it acts for the user named as `owner`; without one, the AID belongs to a principal of its own, which has no rights. Reserving it again
+/// replaces the earlier reservation.
 #[utoipa::path(
     post, path = "/api/v1/aid-reservations", tag = "aids", operation_id = "reserveAid", security(("bearer" = [])),
     request_body = ReserveAid,
@@ -129,13 +133,18 @@ pub(crate) async fn reserve(
 ) -> Result<(StatusCode, Json<ReservationView>), ApiError> {
     let aids = app.identity.aids()?;
     let (name, address) = (parse("name", &body.name)?, parse("address", &body.address)?);
-    let reserved = aids.reserve(&caller, name, address).await?;
+    let reserved = aids.reserve(&caller, name, address, owner(body.owner.as_deref())?).await?;
     let view = ReservationView {
         aid: aids.aid(reserved.name).to_string(),
         address: reserved.address,
+        owner: reserved.owner.map(|owner| owner.to_string()),
         expires_at: reserved.expires_at,
     };
     Ok((StatusCode::CREATED, Json(view)))
+}
+
+fn owner(given: Option<&str>) -> Result<Option<PrincipalId>, ApiError> {
+    given.map(|given| parse("owner", given)).transpose()
 }
 
 fn view(found: OwnedAid, now: Timestamp) -> AidView {

@@ -209,23 +209,29 @@ impl UserArgs {
     /// Connects, and returns the id of the user that is given as an id or a name.
     async fn find(&self) -> Result<(Client, PrincipalId)> {
         let client = self.common.connect()?.client;
-        if let Ok(id) = self.user.parse() {
-            return Ok((client, id));
-        }
-        let found = client.list_users(UserScope::Name(&self.user), None, 2).await.map_err(explain_refusal)?;
-        let mut found = found.users.into_iter();
-        let first = found.next().ok_or_else(|| NotFoundError {
-            object: "user",
-            name: self.user.clone(),
-            next: "`guildhall users ls` lists users; it is for operators of the installation",
-        })?;
-        // Names from an identity provider are not unique.
-        if found.next().is_some() {
-            return Err(UsageError(
-                "several users have this name\n  next: give the principal id that `guildhall users ls` shows",
-            )
-            .into());
-        }
-        Ok((client, first.principal.parse()?))
+        let user = find_user(&client, &self.user).await?;
+        Ok((client, user))
     }
+}
+
+/// Returns the id of a user that is given as an id or a name.
+pub(crate) async fn find_user(client: &Client, user: &str) -> Result<PrincipalId> {
+    if let Ok(id) = user.parse() {
+        return Ok(id);
+    }
+    let found = client.list_users(UserScope::Name(user), None, 2).await.map_err(explain_refusal)?;
+    let mut found = found.users.into_iter();
+    let first = found.next().ok_or_else(|| NotFoundError {
+        object: "user",
+        name: user.to_owned(),
+        next: "`guildhall users ls` lists users; it is for operators of the installation",
+    })?;
+    // Names from an identity provider are not unique.
+    if found.next().is_some() {
+        return Err(UsageError(
+            "several users have this name\n  next: give the principal id that `guildhall users ls` shows",
+        )
+        .into());
+    }
+    Ok(first.principal.parse()?)
 }

@@ -13,17 +13,20 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, ensure};
 use clap::{Args, Subcommand};
 use guildhall_domain::identity::{Aid, AidName, RevocationReason};
+use guildhall_domain::ids::PrincipalId;
 use guildhall_protocol::rest::identity::AidView;
-use guildhall_sdk::ClientError;
+use guildhall_sdk::{Client, ClientError};
 use serde_json::json;
 
 use self::key_files::KeyFiles;
 use crate::async_runtime::block_on;
+use crate::client::access::users::find_user;
 use crate::client::connection::CommonArgs;
 use crate::output::{format_fields, format_optional_time, format_table, format_time, print_result};
 
 const EXAMPLES: &str = "Examples:
   guildhall aid create alice                      Create a key and an AID with a certificate
+  guildhall aid create carol --owner carol        The same for another user, who gets the files
   guildhall aid reserve bobby --address 192.0.2.7 Let a client at this address register the name for ten minutes
   guildhall aid ls                                List your AIDs; operators see all
   guildhall aid renew alice.guild.example         Issue a new certificate for the same key
@@ -31,7 +34,8 @@ const EXAMPLES: &str = "Examples:
   guildhall aid login alice.guild.example         Log in with its key, to send and read messages
 
 An AID is a name in the AUN network: `name.issuer`. The server is an issuer if aun.issuer is set. Creating and
-reserving names is for operators of the installation.";
+reserving names is for operators of the installation. Whoever has the key of an AID can start work of agents that work for its
+owner, and sees what the owner has granted: name the user with --owner where you set up an AID for somebody else.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
@@ -57,6 +61,9 @@ enum Commands {
         /// Directory for NAME.ISSUER.key and NAME.ISSUER.crt
         #[arg(long, value_name = "DIR", default_value = ".")]
         directory: PathBuf,
+        /// User that the AID belongs to, by name or principal id; without it, you
+        #[arg(long, value_name = "USER")]
+        owner: Option<String>,
         #[command(flatten)]
         common: CommonArgs,
     },
@@ -67,6 +74,9 @@ enum Commands {
         /// Address of the client
         #[arg(long, value_name = "ADDRESS")]
         address: IpAddr,
+        /// User that the AID will belong to, by name or principal id; without it, nobody's account
+        #[arg(long, value_name = "USER")]
+        owner: Option<String>,
         #[command(flatten)]
         common: CommonArgs,
     },
@@ -113,8 +123,12 @@ enum Commands {
 
 pub(crate) fn run(args: &AidArgs) -> Result<()> {
     match &args.command {
-        Commands::Create { name, directory, common } => block_on(create(name, directory, common)),
-        Commands::Reserve { name, address, common } => block_on(reserve(name, *address, common)),
+        Commands::Create { name, directory, owner, common } => {
+            block_on(create(name, directory, owner.as_deref(), common))
+        }
+        Commands::Reserve { name, address, owner, common } => {
+            block_on(reserve(name, *address, owner.as_deref(), common))
+        }
         Commands::Ls { limit, after, common } => block_on(list(*limit, after.as_ref(), common)),
         Commands::Show(args) => block_on(show(args)),
         Commands::Renew(args) => block_on(renew(args)),
@@ -127,11 +141,12 @@ pub(crate) fn run(args: &AidArgs) -> Result<()> {
     }
 }
 
-async fn create(name: &AidName, directory: &Path, common: &CommonArgs) -> Result<()> {
+async fn create(name: &AidName, directory: &Path, owner: Option<&str>, common: &CommonArgs) -> Result<()> {
     let client = common.connect()?.client;
+    let owner = find_owner(&client, owner).await?;
     // The key is on disk before its certificate exists: nobody has an AID whose key is lost.
     let files = KeyFiles::create(directory, name)?;
-    let created = match client.create_aid(name, &files.public_key()?).await {
+    let created = match client.create_aid(name, &files.public_key()?, owner).await {
         Ok(created) => created,
         Err(error) if is_refusal(&error) => {
             files.remove()?;
@@ -163,17 +178,27 @@ fn is_refusal(error: &ClientError) -> bool {
     }
 }
 
-async fn reserve(name: &AidName, address: IpAddr, common: &CommonArgs) -> Result<()> {
-    let reserved = common.connect()?.client.reserve_aid(name, address).await?;
+async fn reserve(name: &AidName, address: IpAddr, owner: Option<&str>, common: &CommonArgs) -> Result<()> {
+    let client = common.connect()?.client;
+    let reserved = client.reserve_aid(name, address, find_owner(&client, owner).await?).await?;
     print_result(common.json, &json!(reserved), || {
+        let whose = reserved.owner.as_ref().map(|owner| format!(", and acts for {owner}"));
         format!(
-            "{} can register {} until {}",
+            "{} can register {} until {}{}",
             reserved.address,
             reserved.aid,
-            format_time(reserved.expires_at)
+            format_time(reserved.expires_at),
+            whose.unwrap_or_default()
         )
     })?;
     Ok(())
+}
+
+async fn find_owner(client: &Client, owner: Option<&str>) -> Result<Option<PrincipalId>> {
+    match owner {
+        Some(owner) => Ok(Some(find_user(client, owner).await?)),
+        None => Ok(None),
+    }
 }
 
 async fn list(limit: u32, after: Option<&Aid>, common: &CommonArgs) -> Result<()> {

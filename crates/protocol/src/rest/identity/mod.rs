@@ -24,6 +24,10 @@ pub struct CreateAid {
     /// The P-256 key of the AID: SubjectPublicKeyInfo in DER, in base64.
     #[schema(min_length = 1, max_length = 200)]
     pub public_key: String,
+    /// The user that the AID belongs to (principal id); without it, you.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(example = "prn_01920000000070008000000000000000")]
+    pub owner: Option<String>,
 }
 
 /// A name that one address may register.
@@ -36,6 +40,11 @@ pub struct ReserveAid {
     /// The address of the client that will register it.
     #[schema(value_type = String, example = "192.0.2.7")]
     pub address: String,
+    /// The user that the AID will belong to (principal id): whoever registers it acts for this user. Without it, the AID belongs to a
+    /// principal of its own, which has no rights.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(example = "prn_01920000000070008000000000000000")]
+    pub owner: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -45,6 +54,8 @@ pub struct ReservationView {
     pub aid: String,
     #[schema(value_type = String, example = "192.0.2.7")]
     pub address: IpAddr,
+    /// The user that the AID will belong to; null: a principal of its own.
+    pub owner: Option<String>,
     pub expires_at: Timestamp,
 }
 

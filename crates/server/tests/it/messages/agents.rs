@@ -13,17 +13,17 @@ use crate::support::aun_client::{AunIdentity, AunSocket};
 use crate::support::gateway::Gateway;
 use crate::support::runs::TestTenant;
 
-const AGENT: &str = "helper.guild.example";
+pub(super) const AGENT: &str = "helper.guild.example";
 
 /// A tenant with an agent that has an inbox.
-struct Office {
-    gateway: Gateway,
-    tenant: TestTenant,
-    agent: String,
+pub(super) struct Office {
+    pub(super) gateway: Gateway,
+    pub(super) tenant: TestTenant,
+    pub(super) agent: String,
 }
 
 impl Office {
-    async fn open(inbox: Value) -> Self {
+    pub(super) async fn open(inbox: Value) -> Self {
         let gateway = Gateway::start().await;
         let tenant = tenant_with_agent(&gateway.cluster).await;
         let (server, token) = (&gateway.cluster.first, &gateway.cluster.operator.token);
@@ -47,12 +47,18 @@ impl Office {
     }
 
     /// Registers an AID that a member of the tenant owns.
-    async fn member(&self, name: &str) -> AunIdentity {
+    pub(super) async fn member(&self, name: &str) -> AunIdentity {
+        let owner = &self.gateway.cluster.operator.principal;
+        self.register_reserved(json!({ "name": name, "address": "127.0.0.1", "owner": owner })).await
+    }
+
+    /// Reserves a name, and registers it as somebody else.
+    async fn register_reserved(&self, body: Value) -> AunIdentity {
         let (server, token) = (&self.gateway.cluster.first, &self.gateway.cluster.operator.token);
-        let body = json!({ "name": name, "address": "127.0.0.1" });
+        let name = body["name"].as_str().expect("a name").to_owned();
         let reserved = server.post_as("/api/v1/aid-reservations", token, body).await;
         assert_eq!(reserved.status, 201, "{}", reserved.text);
-        self.gateway.register(name).await
+        self.gateway.register(&name).await
     }
 
     /// Waits until a run has an open command.
@@ -76,7 +82,7 @@ impl Office {
 }
 
 /// Returns the next message with this type; what else comes is skipped.
-async fn next_of_type(socket: &mut AunSocket, kind: &str) -> Value {
+pub(super) async fn next_of_type(socket: &mut AunSocket, kind: &str) -> Value {
     let limit = Stopwatch::start();
     loop {
         let (method, event) = socket.next_event().await;
@@ -125,21 +131,46 @@ async fn message_to_an_agent_is_a_turn_and_its_answer_a_message() {
     assert_eq!(super::texts(&page).iter().filter(|text| *text == "good morning").count(), 1);
 }
 
-#[tokio::test]
-async fn stranger_starts_no_work_unless_anyone_may() {
-    let office = Office::open(json!({ "senders": "members" })).await;
-    let cluster = &office.gateway.cluster;
-    let mallory = office.gateway.register("mallory").await;
-    let mut socket = mallory.connected(cluster.first.address).await;
+/// Asks the agent for work, which it refuses.
+async fn assert_refused(office: &Office, socket: &mut AunSocket) {
     let question = json!({ "to": AGENT, "payload": text("work for me"), "message_id": "m-1" });
     socket.call("message.send", question).await.expect("sent");
-    let refusal = next_of_type(&mut socket, "error").await;
+    let refusal = next_of_type(socket, "error").await;
     let expected = json!({
         "type": "error", "code": "forbidden", "text": "this agent works for members of its tenant only",
         "in_reply_to": "m-1",
     });
     assert_eq!(refusal["payload"], expected);
     assert_eq!(office.runs().await, 0);
+}
+
+/// Whoever registers a name that an operator has reserved does not act for the operator.
+#[tokio::test]
+async fn stranger_with_a_reserved_name_has_no_rights_of_the_operator() {
+    let office = Office::open(json!({ "senders": "members" })).await;
+    let cluster = &office.gateway.cluster;
+    let stranger = office.register_reserved(json!({ "name": "mallory", "address": "127.0.0.1" })).await;
+    let path = format!("/api/v1/aids/{}", stranger.aid);
+    let owner = cluster.second.get_as(&path, &cluster.operator.token).await.body["owner"].clone();
+    let members = cluster.first.get_as("/api/v1/tenants/acme/members", &cluster.operator.token).await;
+    assert_eq!(members.status, 200, "{}", members.text);
+    let owner = owner.as_str().expect("an owner");
+    assert!(
+        owner != cluster.operator.principal && !members.text.contains(owner),
+        "{owner}: {}",
+        members.text
+    );
+    let mut socket = stranger.connected(cluster.first.address).await;
+    assert_refused(&office, &mut socket).await;
+}
+
+#[tokio::test]
+async fn stranger_starts_no_work_unless_anyone_may() {
+    let office = Office::open(json!({ "senders": "members" })).await;
+    let cluster = &office.gateway.cluster;
+    let mallory = office.gateway.register("mallory").await;
+    let mut socket = mallory.connected(cluster.first.address).await;
+    assert_refused(&office, &mut socket).await;
 
     office.put_inbox(json!({ "senders": "anyone" })).await;
     send(&mut socket, AGENT, "and now?").await;
@@ -162,8 +193,8 @@ async fn only_words_of_people_start_work() {
     let second = crate::support::runs::agent_request("acme", "second");
     let created = cluster.first.post_as("/api/v1/agents", &cluster.operator.token, second).await;
     assert_eq!(created.status, 201, "{}", created.text);
-    let insert = "INSERT INTO agent_inboxes (agent, inbox, aid, senders, sealed_key) \
-        SELECT agents.id, inboxes.id, aid, 'anyone', '' FROM agents, inboxes \
+    let insert = "INSERT INTO agent_inboxes (agent, inbox, aid, senders) \
+        SELECT agents.id, inboxes.id, aid, 'anyone' FROM agents, inboxes \
         WHERE slug = 'second' AND aid LIKE 'robot%'";
     let mut socket = robot.connected(cluster.first.address).await;
     cluster.db.sql().await.execute(insert).await;
@@ -211,7 +242,7 @@ async fn long_answer_arrives_whatever_its_characters() {
 }
 
 #[tokio::test]
-async fn aid_of_an_agent_stays_and_its_key_is_no_secret_of_the_log() {
+async fn aid_of_an_agent_stays_and_its_messages_are_labelled() {
     let office = Office::open(json!({ "name": "helper" })).await;
     let cluster = &office.gateway.cluster;
     let token = &cluster.operator.token;
@@ -232,6 +263,18 @@ async fn sealed_question_is_answered_sealed() {
     let cluster = &office.gateway.cluster;
     let alice = office.member("alice").await;
     let mut socket = alice.connected(cluster.first.address).await;
+    ask_sealed(&alice, &mut socket, "hello, sealed").await;
+    let turn = TestTurn::claim(&cluster.second, &office.tenant).await;
+    assert!(turn.grant.to_string().contains("hello, sealed"), "{}", turn.grant);
+    turn.say(&cluster.second, "m1", "sealed too").await;
+    turn.complete(&cluster.second).await;
+    // No report of the progress comes before it: those would be in clear.
+    let opened = open_answer(&alice, &mut socket).await;
+    assert_eq!(opened, json!({ "type": "text", "text": "sealed too", "in_reply_to": "m-1" }));
+}
+
+/// Sends a message to the agent that is sealed for the key of its certificate.
+pub(super) async fn ask_sealed(from: &AunIdentity, socket: &mut AunSocket, words: &str) {
     let keys = socket.call("message.v2.bootstrap", json!({ "peer_aid": AGENT })).await.expect("keys");
     let identity_key = keys["peer_devices"][0]["ik_pk"].as_str().expect("a key");
     let agent = V2Recipient {
@@ -241,40 +284,36 @@ async fn sealed_question_is_answered_sealed() {
         identity_key: P256PublicKey::from_base64(identity_key).expect("a key"),
         spk: None,
     };
-    let payload = ExactJson::parse_object(&text("hello, sealed").to_string()).expect("an object");
+    let payload = ExactJson::parse_object(&text(words).to_string()).expect("an object");
     let question = V2Message {
-        from: &alice.aid,
+        from: &from.aid,
         from_device: "device-1",
         to: AGENT,
         message_id: "m-1",
         timestamp_ms: 1_700_000_000_000,
         payload: &payload,
     };
-    let envelope = question.seal(&alice.key, &[agent]).expect("sealed").to_text();
+    let envelope = question.seal(&from.key, &[agent]).expect("sealed").to_text();
     let envelope: Value = serde_json::from_str(&envelope).expect("JSON");
     let params = json!({ "to": AGENT, "payload": envelope, "message_id": "m-1" });
     socket.call("message.send", params).await.expect("sent");
+}
 
-    let turn = TestTurn::claim(&cluster.second, &office.tenant).await;
-    assert!(turn.grant.to_string().contains("hello, sealed"), "{}", turn.grant);
-    turn.say(&cluster.second, "m1", "sealed too").await;
-    turn.complete(&cluster.second).await;
+/// Waits for the one sealed answer of the agent, and opens it.
+pub(super) async fn open_answer(reader: &AunIdentity, socket: &mut AunSocket) -> Value {
     let limit = Stopwatch::start();
-    // No report of the progress comes before it: those would be in clear.
     while socket.next_event().await.0 != "event/peer.v2.message_received" {
         assert!(limit.elapsed().as_secs() < 30, "no sealed answer");
     }
+    let keys = socket.call("message.v2.bootstrap", json!({ "peer_aid": AGENT })).await.expect("keys");
     let page = socket.call("message.v2.pull", json!({ "after_seq": 0 })).await.expect("a page");
     let rows = page["messages"].as_array().expect("rows");
     assert_eq!(rows.len(), 1, "{page}");
     let envelope = rows[0]["envelope_json"].as_str().expect("an envelope");
-    assert!(!envelope.contains("sealed too"));
     let envelope = V2Envelope::parse(envelope).expect("an envelope");
     let certificate = keys["certs"][AGENT]["cert_pem"].as_str().expect("a certificate");
     let certificate =
         ParsedCertificate::from_der(&pem_to_der(certificate).expect("PEM")).expect("a certificate");
-    let reader = V2Reader { aid: &alice.aid, device_id: "", identity: &alice.key, spk: None };
-    let opened: Value =
-        serde_json::from_str(&envelope.open(&reader, &certificate).expect("opened")).expect("JSON");
-    assert_eq!(opened, json!({ "type": "text", "text": "sealed too", "in_reply_to": "m-1" }));
+    let reader = V2Reader { aid: &reader.aid, device_id: "", identity: &reader.key, spk: None };
+    serde_json::from_str(&envelope.open(&reader, &certificate).expect("opened")).expect("JSON")
 }
