@@ -3,23 +3,63 @@
 use guildhall_domain::messages::{AgentAnswer, DeliveryMode, MessageKind, answer_id};
 use guildhall_domain::runs::command::{Command, CommandState};
 use guildhall_domain::runs::event::EventBody;
+use guildhall_domain::{FailureKind, Retry};
 use guildhall_identity::e2ee::v1::ENVELOPE_TYPE;
 use guildhall_store::agent_answers::{self, DueAnswer, NewAnswer};
 use guildhall_store::journal::{self, Scope};
 use guildhall_store::{commands, runs};
 
 use super::instance;
-use super::reconcile::AnswerMessages;
+use super::reconcile::{AnswerMessages, warn_of};
 use super::sealing::AgentMessage;
 use crate::ServiceError;
+use crate::front::error::FrontError;
 use crate::messages::{MessageError, MessageRequest};
 
 /// The longest answer, as a JSON string. A longer one is cut; the session has all of it.
 const MAX_ANSWER_BYTES: usize = 200_000;
 
 impl AnswerMessages {
+    /// Sends an answer, or tells its recipient that it can never be sent. Returns the outcome for the metric.
+    pub(super) async fn settle_answer(&self, due: &DueAnswer) -> &'static str {
+        let aid = &due.agent.aid;
+        let error = match self.send_answer(due).await {
+            Ok(()) => return "sent",
+            Err(error) => error,
+        };
+        if !is_permanent(&error) {
+            warn_of(aid, &error, "cannot send the answer of an agent; trying again");
+            return "failed";
+        }
+        match self.give_up(due, &error).await {
+            Ok(()) => {
+                warn_of(aid, &error, "cannot send the answer of an agent; its recipient is told");
+                "refused"
+            }
+            Err(error) => {
+                warn_of(aid, &error, "cannot tell that an answer cannot be sent; trying again");
+                "failed"
+            }
+        }
+    }
+
+    /// Sends the reason instead of an answer. It is in clear, and says nothing of the conversation.
+    async fn give_up(&self, due: &DueAnswer, error: &ServiceError) -> Result<(), ServiceError> {
+        let failure = error.failure();
+        let message = format!("the answer cannot be sent: {}", failure.message);
+        let payload = AgentAnswer::Failure { kind: failure.kind.to_string(), message }.payload(&due.message);
+        let (agent, to, id) = (&due.agent, &due.recipient, answer_id(due.command));
+        let told =
+            self.send(&AgentMessage { agent, to, id: &id, payload: &payload }, MessageKind::Plain).await;
+        match told {
+            // Whoever cannot be told either is not asked again.
+            Err(error) if !is_permanent(&error) => Err(error),
+            Ok(()) | Err(_) => Ok(agent_answers::delete(&self.deps.store, due.command).await?),
+        }
+    }
+
     /// Sends an answer. Its message has an id of its own, so that a repeated send is one message.
-    pub(super) async fn send_answer(&self, due: &DueAnswer) -> Result<(), ServiceError> {
+    async fn send_answer(&self, due: &DueAnswer) -> Result<(), ServiceError> {
         let store = &self.deps.store;
         let turn = commands::find(store, due.command).await?.ok_or(ServiceError::NOT_FOUND)?;
         if let Some(next) = commands::find_continuation(store, &turn).await? {
@@ -81,6 +121,13 @@ impl AnswerMessages {
             Err(error) => Err(error),
         }
     }
+}
+
+/// Returns whether an answer fails in the same way each time. New keys of the recipient are no reason: the next attempt uses them.
+fn is_permanent(error: &ServiceError) -> bool {
+    let kind = error.failure().kind;
+    let is_unsealable = matches!(error, ServiceError::Front(FrontError::SealAnswer(_)));
+    is_unsealable || (kind.row().retry != Retry::Later && kind != FailureKind::StaleKeys)
 }
 
 /// Cuts a text to the longest answer, between two characters.

@@ -140,12 +140,8 @@ impl AnswerMessages {
         let due = agent_answers::claim(&self.deps.store, only, BATCH, CLAIM_TIME).await?;
         let is_cut = due.len() >= BATCH as usize;
         let sending = due.into_iter().map(|answer| async move {
-            let sent = self.send_answer(&answer).await;
-            let outcome = if sent.is_ok() { "sent" } else { "failed" };
+            let outcome = self.settle_answer(&answer).await;
             counter!("guildhall_agent_answers_total", "outcome" => outcome).increment(1);
-            if let Err(error) = sent {
-                warn_of(&answer.agent.aid, &error, "cannot send the answer of an agent; trying again");
-            }
         });
         futures::stream::iter(sending).buffer_unordered(CONCURRENCY).collect::<Vec<()>>().await;
         if is_cut && let Some(signal) = self.rounds.signal.get() {
