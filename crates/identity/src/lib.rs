@@ -7,6 +7,7 @@
 //! permissions are loaded from the database.
 
 pub mod access_token;
+pub mod agent_key_seal;
 pub mod attachment_key;
 pub mod audit_key;
 pub mod derived;

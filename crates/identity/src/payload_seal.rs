@@ -1,6 +1,5 @@
 //! Encryption of what users and agents wrote, and the server only passes on: the exact payloads of commands, the bundles
-//! and diffs of workspaces, the questions of agents and the values of their answers. Also of the signing secrets of webhooks and the
-//! keys of agents.
+//! and diffs of workspaces, the questions of agents and the values of their answers. Also of the signing secrets of webhooks.
 //!
 //! The database stores a redacted copy of a prompt. The agent must receive the exact prompt, which is therefore kept
 //! encrypted until its command ends. The keys are derived from the operator's key-encryption key, which is not in the
@@ -12,7 +11,6 @@ use aws_lc_rs::hmac;
 use secrecy::{ExposeSecret, SecretString};
 use uuid::Uuid;
 
-use crate::pki::{Curve, EcKey};
 use crate::seal::{Kek, SealError, open, seal};
 use crate::webhook_secret::WebhookSecret;
 
@@ -23,11 +21,10 @@ const QUESTIONS: &[u8] = b"guildhall question v1";
 const ANSWERS: &[u8] = b"guildhall answer v1";
 const ANSWER_DIGEST: &[u8] = b"guildhall answer digest v1";
 const WEBHOOKS: &[u8] = b"guildhall webhook secret v1";
-const AGENT_KEYS: &[u8] = b"guildhall agent key v1";
 const DIGEST: &[u8] = b"guildhall command payload digest v1";
 
-/// Encrypts and decrypts the payloads of commands, the bundles and diffs of runs, the questions of agents, their answers, the
-/// secrets of webhooks and the keys of agents.
+/// Encrypts and decrypts the payloads of commands, the bundles and diffs of runs, the questions of agents, their answers and the
+/// secrets of webhooks.
 pub struct PayloadSealer {
     encryption: Kek,
     diffs: Kek,
@@ -35,7 +32,6 @@ pub struct PayloadSealer {
     questions: Kek,
     answers: Kek,
     webhooks: Kek,
-    agent_keys: Kek,
     digest: hmac::Key,
     answer_digest: hmac::Key,
 }
@@ -50,7 +46,6 @@ impl PayloadSealer {
             questions: kek.derive_kek(QUESTIONS),
             answers: kek.derive_kek(ANSWERS),
             webhooks: kek.derive_kek(WEBHOOKS),
-            agent_keys: kek.derive_kek(AGENT_KEYS),
             digest: kek.derive(DIGEST),
             answer_digest: kek.derive(ANSWER_DIGEST),
         }
@@ -131,17 +126,6 @@ impl PayloadSealer {
     pub fn open_webhook_secret(&self, webhook: Uuid, sealed: &[u8]) -> Result<WebhookSecret, SealError> {
         let secret = open(&self.webhooks, webhook.as_bytes(), sealed)?;
         WebhookSecret::from_bytes(&secret).map_err(|_| SealError::Open)
-    }
-
-    /// Encrypts the key of an agent's AID. It can be decrypted for this agent only.
-    pub fn seal_agent_key(&self, agent: Uuid, key: &EcKey) -> Result<Vec<u8>, SealError> {
-        seal(&self.agent_keys, agent.as_bytes(), key.pkcs8().expose_secret())
-    }
-
-    /// Decrypts the key of an agent's AID.
-    pub fn open_agent_key(&self, agent: Uuid, sealed: &[u8]) -> Result<EcKey, SealError> {
-        let pkcs8 = open(&self.agent_keys, agent.as_bytes(), sealed)?;
-        EcKey::from_pkcs8(Curve::P256, pkcs8).map_err(|_| SealError::Open)
     }
 
     /// Returns a digest by which equal payloads are recognised, and which is of no use for guessing one.
@@ -242,17 +226,6 @@ mod tests {
         ] {
             assert_ne!(digest, different);
         }
-    }
-
-    #[test]
-    fn agent_key_opens_only_for_its_agent() {
-        let (agent, other) = (Uuid::from_u128(1), Uuid::from_u128(2));
-        let key = EcKey::generate(Curve::P256).expect("a key");
-        let sealed = sealer('a').seal_agent_key(agent, &key).expect("sealed");
-        let opened = sealer('a').open_agent_key(agent, &sealed).expect("opened");
-        assert_eq!(opened.pkcs8().expose_secret(), key.pkcs8().expose_secret());
-        assert!(sealer('a').open_agent_key(other, &sealed).is_err());
-        assert!(sealer('b').open_agent_key(agent, &sealed).is_err());
     }
 
     #[test]

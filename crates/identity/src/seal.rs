@@ -75,6 +75,14 @@ impl Kek {
     }
 }
 
+impl Clone for Kek {
+    fn clone(&self) -> Self {
+        Self(SecretBox::init_with_mut(|key: &mut [u8; KEY_BYTES]| {
+            key.copy_from_slice(self.0.expose_secret())
+        }))
+    }
+}
+
 impl fmt::Debug for Kek {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Kek([redacted])")

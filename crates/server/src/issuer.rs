@@ -6,7 +6,10 @@ use guildhall_domain::identity::IssuerName;
 use guildhall_identity::seal::Kek;
 use guildhall_identity::trust::content_hash;
 use guildhall_launcher::secrets::IssuerFolder;
-use guildhall_runtime::Clock;
+use guildhall_runtime::reconcile::Reconcilers;
+use guildhall_runtime::{Clock, Tasks};
+use guildhall_service::identity;
+use guildhall_service::identity::agent_keys::KeepAgentKeys;
 use guildhall_service::identity::issuer::{Issuer, OpenIssuerError};
 use guildhall_service::identity::transparency;
 use guildhall_store::aid_issuer::{self, IssuerIdentity};
@@ -79,6 +82,13 @@ pub(crate) async fn claim(store: &Store, issuer: Option<&Issuer>) -> Result<(), 
         info!("appended {appended} older certificates to the transparency log");
     }
     Ok(())
+}
+
+/// Starts to look after the keys of agents that the server answers for.
+pub(crate) fn start_agent_keys(aids: &identity::Group, tasks: &Tasks, reconcilers: &Reconcilers) {
+    if let Ok(keys) = aids.agent_keys() {
+        reconcilers.start(tasks, KeepAgentKeys::INTERVAL, KeepAgentKeys::new(keys.clone()));
+    }
 }
 
 /// Opens the configured issuer.

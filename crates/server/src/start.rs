@@ -139,6 +139,7 @@ impl Server {
         let parts = FrontParts { runs: &runs, approvals: &approvals, identity: &aids, attachments };
         let front = front::open(&deps, parts);
         let agent_inboxes = front.agent_inboxes.clone();
+        issuer::start_agent_keys(&aids, &tasks, &reconcilers);
         start_answers(front.answer_messages(&deps, &aids, &messages, &tasks), &tasks, &reconcilers);
         let starter = launcher::start(config, deps.credentials.launcher.clone(), &deps, &reconcilers, &tasks);
         let health = start_health(&identity, &deps, &bus, reconcilers, &tasks).await;

@@ -77,7 +77,6 @@ pub async fn claim(
                     tenant: TenantId::from_uuid(row.tenant),
                     inbox: InboxId::new(row.inbox),
                     aid: parse_aid(&row.aid)?,
-                    sealed_key: row.sealed_key,
                 },
                 recipient: parse_aid(&row.recipient)?,
                 message: row.message_id.parse().map_err(unreadable("agent_answers.message_id"))?,

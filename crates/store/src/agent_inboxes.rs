@@ -8,19 +8,18 @@ use guildhall_domain::ids::{AgentId, TenantId};
 use guildhall_domain::messages::{InboxId, InboxSeq, WorkSenders};
 use jiff::Timestamp;
 use jiff_sqlx::ToSqlx;
+use uuid::Uuid;
 
 use crate::inboxes::seq;
 use crate::{Store, StoreError, Tx};
 
-/// An agent with its key, as the server answers for it.
+/// An agent that the server answers for.
 #[derive(Debug, Clone)]
 pub struct HostedAgent {
     pub agent: AgentId,
     pub tenant: TenantId,
     pub inbox: InboxId,
     pub aid: Aid,
-    /// The private key of the AID, encrypted.
-    pub sealed_key: Vec<u8>,
 }
 
 /// An inbox that this replica may read for a while.
@@ -38,22 +37,16 @@ pub struct NewAgentInbox<'a> {
     pub agent: AgentId,
     pub aid: &'a Aid,
     pub senders: WorkSenders,
-    pub sealed_key: &'a [u8],
 }
 
 /// Inserts the inbox of an agent, and opens the one of its AID. Returns false where the agent has one already.
 pub async fn insert(tx: &mut Tx, new: &NewAgentInbox<'_>) -> Result<bool, StoreError> {
     let aid = new.aid.to_string();
     sqlx::query_file!("queries/inboxes/open.sql", aid).execute(tx.connection()).await?;
-    let done = sqlx::query_file!(
-        "queries/agent_inboxes/insert.sql",
-        new.agent.as_uuid(),
-        aid,
-        new.senders.as_str(),
-        new.sealed_key
-    )
-    .execute(tx.connection())
-    .await?;
+    let done =
+        sqlx::query_file!("queries/agent_inboxes/insert.sql", new.agent.as_uuid(), aid, new.senders.as_str())
+            .execute(tx.connection())
+            .await?;
     Ok(done.rows_affected() == 1)
 }
 
@@ -80,6 +73,45 @@ pub async fn set_senders(
 pub async fn is_hosted(store: &Store, inbox: InboxId) -> Result<bool, StoreError> {
     let found = sqlx::query_file_scalar!("queries/agent_inboxes/is_hosted.sql", inbox.get());
     Ok(found.fetch_one(&store.pool).await?)
+}
+
+/// Finds the agent that the server answers for under an AID.
+pub async fn find_agent(tx: &mut Tx, aid: &Aid) -> Result<Option<AgentId>, StoreError> {
+    let found = sqlx::query_file_scalar!("queries/agent_inboxes/find_agent.sql", aid.to_string());
+    Ok(found.fetch_optional(tx.connection()).await?.map(AgentId::from_uuid))
+}
+
+/// Lists agents whose AID has not ended, after one of them.
+pub async fn list_active(
+    store: &Store,
+    after: Option<AgentId>,
+    limit: u32,
+) -> Result<Vec<AgentId>, StoreError> {
+    let after = after.map_or(Uuid::nil(), AgentId::as_uuid);
+    let ids = sqlx::query_file_scalar!("queries/agent_inboxes/list_active.sql", after, i64::from(limit));
+    Ok(ids.fetch_all(&store.pool).await?.into_iter().map(AgentId::from_uuid).collect())
+}
+
+/// Lists agents whose AID was revoked, the last ones first.
+pub async fn list_revoked(store: &Store, limit: u32) -> Result<Vec<AgentId>, StoreError> {
+    let ids = sqlx::query_file_scalar!("queries/agent_inboxes/list_revoked.sql", i64::from(limit));
+    Ok(ids.fetch_all(&store.pool).await?.into_iter().map(AgentId::from_uuid).collect())
+}
+
+/// Lists encrypted keys that an earlier version has stored.
+pub async fn list_sealed_keys(store: &Store, limit: u32) -> Result<Vec<(AgentId, Vec<u8>)>, StoreError> {
+    let rows = sqlx::query_file!("queries/agent_inboxes/list_sealed_keys.sql", i64::from(limit))
+        .fetch_all(&store.pool)
+        .await?;
+    Ok(rows.into_iter().map(|row| (AgentId::from_uuid(row.agent), row.sealed_key)).collect())
+}
+
+/// Removes an encrypted key that is stored elsewhere now.
+pub async fn clear_sealed_key(store: &Store, agent: AgentId, sealed: &[u8]) -> Result<(), StoreError> {
+    sqlx::query_file!("queries/agent_inboxes/clear_sealed_key.sql", agent.as_uuid(), sealed)
+        .execute(&store.pool)
+        .await?;
+    Ok(())
 }
 
 /// Lists the inboxes of all agents.
@@ -123,7 +155,6 @@ pub async fn claim(
                     tenant: TenantId::from_uuid(row.tenant),
                     inbox: InboxId::new(row.inbox),
                     aid: parse_aid(&row.aid)?,
-                    sealed_key: row.sealed_key,
                 },
                 senders: senders(&row.senders),
                 read_to: seq(row.read_to),

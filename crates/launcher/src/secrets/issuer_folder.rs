@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use uuid::Uuid;
 
+use super::agent_key_folder::AgentKeyFolder;
 use super::file_store::TEMP_PREFIX;
 use super::private_dir::PrivateDir;
 use super::store::SecretError;
@@ -54,6 +55,12 @@ impl IssuerFolder {
     #[must_use]
     pub fn new(root: &Path) -> Self {
         Self { root: root.to_owned() }
+    }
+
+    /// Returns the folder beside this one, with the keys of agents.
+    #[must_use]
+    pub fn agent_keys(&self) -> AgentKeyFolder {
+        AgentKeyFolder::new(&self.root)
     }
 
     /// Returns whether the files were written.

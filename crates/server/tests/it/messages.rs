@@ -1,5 +1,7 @@
 //! Messages between AIDs on two replicas.
 
+mod agent_answers;
+mod agent_keys;
 mod agents;
 mod backlog;
 mod cursors;

@@ -61,7 +61,7 @@ pub enum FrontError {
     OwnAid,
     #[error("name: the slug of the agent cannot be the name of an AID: choose a name")]
     SlugIsNoName,
-    #[error("cannot create or open the key of the agent")]
+    #[error("cannot create the key of the agent")]
     AgentKey,
     #[error("cannot seal the answer")]
     SealAnswer(#[source] SealingError),

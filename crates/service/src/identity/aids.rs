@@ -14,10 +14,11 @@ use guildhall_domain::ids::{AgentId, PrincipalId};
 use guildhall_identity::pki::{EcKey, LeafRequest, P256PublicKey, ParsedCertificate};
 use guildhall_runtime::Clock;
 use guildhall_store::principals::{self, NewPrincipal};
-use guildhall_store::{Store, Tx, aid_certificates, aid_logins, aid_reservations, aids};
+use guildhall_store::{Store, Tx, agent_inboxes, aid_certificates, aid_logins, aid_reservations, aids};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
+use super::agent_keys::AgentKeys;
 use super::error::IdentityError;
 use super::issuer::Issuer;
 use super::transparency;
@@ -32,12 +33,14 @@ pub struct Aids {
     clock: Clock,
     issuer: Arc<Issuer>,
     registration: RegistrationMode,
+    pub(super) agent_keys: AgentKeys,
 }
 
 impl Aids {
     #[must_use]
     pub fn new(store: Store, clock: Clock, issuer: Arc<Issuer>, registration: RegistrationMode) -> Self {
-        Self { store, clock, issuer, registration }
+        let agent_keys = AgentKeys::new(store.clone(), Arc::clone(&issuer.keys));
+        Self { store, clock, issuer, registration, agent_keys }
     }
 
     /// Returns the time, for the states of certificates.
@@ -136,7 +139,8 @@ impl Aids {
         Ok(issued)
     }
 
-    /// Revokes the key of an AID, in all of its certificates, and its logins. Revoking again changes nothing.
+    /// Revokes the key of an AID, in all of its certificates, and its logins. Where the server has the key, it is removed. Revoking again
+    /// changes nothing.
     pub async fn revoke(
         &self,
         caller: &Caller,
@@ -151,7 +155,11 @@ impl Aids {
             let detail = json!({ "certificates": revoked, "logins": logins, "reason": reason.as_str() });
             record(&mut tx, "aid.revoked", Some(caller.principal), aid, detail).await?;
         }
+        let agent = agent_inboxes::find_agent(&mut tx, aid).await?;
         tx.commit().await?;
+        if let Some(agent) = agent {
+            self.agent_keys.remove_revoked(agent).await;
+        }
         self.get(caller, aid).await
     }
 

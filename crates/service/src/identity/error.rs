@@ -7,6 +7,7 @@ use guildhall_domain::{Failure, FailureKind};
 use guildhall_identity::login_challenge::UnknownChallenge;
 use guildhall_identity::pki::{CertificateError, InvalidPublicKey, InvalidSignature, IssuerError, SignError};
 
+use super::key_store::AgentKeyError;
 use crate::failures::server_error;
 
 /// An error of an AID. None holds a key.
@@ -50,6 +51,8 @@ pub enum IdentityError {
     Login(#[from] AidLoginError),
     #[error("new_public_key: the AID has or had this key: generate a new one")]
     EarlierKey,
+    #[error("the server cannot use the key of the agent: its log says why")]
+    AgentKey(#[from] AgentKeyError),
 }
 
 /// Why an AID does not log in.
@@ -90,6 +93,7 @@ impl IdentityError {
             Self::Exists | Self::Renewal(_) | Self::EarlierKey => {
                 Failure::new(FailureKind::Conflict, self.to_string())
             }
+            Self::AgentKey(_) => Failure::new(FailureKind::InfraFailed, self.to_string()),
             Self::Login(error) => Failure::new(FailureKind::SignInFailed, error.to_string()),
             Self::Issuer(_) | Self::ListFull | Self::OtherRoots | Self::LogDamaged | Self::Sign(_) => {
                 server_error()

@@ -5,65 +5,19 @@ use std::sync::Arc;
 use guildhall_domain::identity::{CertificateFingerprint, IssuerName};
 use guildhall_identity::login_challenge::LoginChallengeKey;
 use guildhall_identity::pki::{
-    Curve, EcKey, EcKeyError, IssuerAuthority, IssuerError, P256PublicKey, RootAuthority, SignError, Signer,
-    der_to_pem, pem_to_der, self_signed_authority, self_signed_root,
+    Curve, EcKey, IssuerAuthority, IssuerError, P256PublicKey, RootAuthority, SignError, Signer, der_to_pem,
+    self_signed_authority, self_signed_root,
 };
 use guildhall_identity::seal::{Kek, SealError};
 use guildhall_identity::transparency::LogKey;
 use guildhall_identity::trust::{AuthorityKey, RootEntry, root_entries};
-use guildhall_launcher::secrets::{IssuerFile, IssuerFolder, SecretError};
+use guildhall_launcher::secrets::{IssuerFile, IssuerFolder};
 use jiff::Timestamp;
 use serde_json::Value;
 
 use super::error::IdentityError;
-
-/// The issuer could not be created or opened.
-#[derive(Debug, thiserror::Error)]
-pub enum OpenIssuerError {
-    #[error("cannot access the files of the issuer")]
-    Folder(#[from] SecretError),
-    #[error("the file aun/{0} is missing or unreadable")]
-    File(&'static str),
-    #[error("cannot open the key in aun/{file}")]
-    Key {
-        file: &'static str,
-        #[source]
-        source: EcKeyError,
-    },
-    #[error("cannot encrypt a key")]
-    Seal(#[from] SealError),
-    #[error(transparent)]
-    Issuer(#[from] IssuerError),
-}
-
-/// Where the keys of the issuer are: sealed files now, a key management service could take their place.
-pub trait KeyStore {
-    /// Returns the key that signs what the file stands for.
-    fn signer(&self, file: IssuerFile, curve: Curve) -> Result<Arc<dyn Signer>, OpenIssuerError>;
-}
-
-/// Keys in files, encrypted with the key-encryption key.
-#[derive(Debug)]
-struct SealedKeys<'a> {
-    folder: &'a IssuerFolder,
-    kek: &'a Kek,
-}
-
-impl SealedKeys<'_> {
-    fn certificate(&self, file: IssuerFile) -> Result<Vec<u8>, OpenIssuerError> {
-        let pem = self.folder.read(file)?.ok_or(OpenIssuerError::File(file.name()))?;
-        pem_to_der(&pem).map_err(|_| OpenIssuerError::File(file.name()))
-    }
-}
-
-impl KeyStore for SealedKeys<'_> {
-    fn signer(&self, file: IssuerFile, curve: Curve) -> Result<Arc<dyn Signer>, OpenIssuerError> {
-        let text = self.folder.read(file)?.ok_or(OpenIssuerError::File(file.name()))?;
-        let sealed = hex::decode(text.trim()).map_err(|_| OpenIssuerError::File(file.name()))?;
-        let key = EcKey::open(curve, self.kek, file.name(), &sealed);
-        Ok(Arc::new(key.map_err(|source| OpenIssuerError::Key { file: file.name(), source })?))
-    }
-}
+use super::key_store::{KeyStore, SealedKeys};
+pub use super::open_error::OpenIssuerError;
 
 /// What signs certificates, and what proves to clients that they log in at the right server.
 #[derive(Debug)]
@@ -75,6 +29,8 @@ pub struct Issuer {
     /// None: the folder is older than the log, and `guildhall init` adds the key.
     log: Option<LogSigner>,
     trust: Option<TrustAuthority>,
+    /// For the keys of agents.
+    pub(super) keys: Arc<dyn KeyStore>,
 }
 
 /// The key that signs heads of the transparency log.
@@ -136,7 +92,7 @@ impl Issuer {
         name: &IssuerName,
         now: Timestamp,
     ) -> Result<Timestamp, OpenIssuerError> {
-        let keys = SealedKeys { folder, kek };
+        let keys = SealedKeys::new(folder, kek);
         let root = keys.certificate(IssuerFile::RootCertificate)?;
         let root_key = keys.signer(IssuerFile::RootKey, Curve::P384)?;
         let issuer_key = keys.signer(IssuerFile::IssuerKey, Curve::P256)?;
@@ -162,7 +118,7 @@ impl Issuer {
         name: &IssuerName,
         now: Timestamp,
     ) -> Result<Self, OpenIssuerError> {
-        let keys = SealedKeys { folder, kek };
+        let keys = SealedKeys::new(folder, kek);
         let (signed, root) = (
             keys.certificate(IssuerFile::IssuerCertificate)?,
             keys.certificate(IssuerFile::RootCertificate)?,
@@ -185,6 +141,7 @@ impl Issuer {
             auth_key,
             log,
             trust,
+            keys: Arc::new(keys),
         })
     }
 
@@ -256,13 +213,13 @@ fn add_later_files(
         }
     }
     if folder.read(IssuerFile::TrustCertificate)?.is_none() {
-        let key = SealedKeys { folder, kek }.signer(IssuerFile::TrustKey, Curve::P384)?;
+        let key = SealedKeys::new(folder, kek).signer(IssuerFile::TrustKey, Curve::P384)?;
         is_added |= folder.add(IssuerFile::TrustCertificate, &trust_certificate(name, &*key, now)?)?;
     }
     Ok(is_added)
 }
 
-fn open_log(keys: &SealedKeys<'_>) -> Result<Option<LogSigner>, OpenIssuerError> {
+fn open_log(keys: &SealedKeys) -> Result<Option<LogSigner>, OpenIssuerError> {
     if keys.folder.read(IssuerFile::LogKey)?.is_none() {
         return Ok(None);
     }
@@ -270,7 +227,7 @@ fn open_log(keys: &SealedKeys<'_>) -> Result<Option<LogSigner>, OpenIssuerError>
     Ok(Some(LogSigner { public: LogKey::of(&*key).map_err(IssuerError::from)?, key }))
 }
 
-fn open_trust(keys: &SealedKeys<'_>) -> Result<Option<TrustAuthority>, OpenIssuerError> {
+fn open_trust(keys: &SealedKeys) -> Result<Option<TrustAuthority>, OpenIssuerError> {
     let Some(certificate) = keys.folder.read(IssuerFile::TrustCertificate)? else { return Ok(None) };
     let key = keys.signer(IssuerFile::TrustKey, Curve::P384)?;
     let public = AuthorityKey::from_certificate_pem(&certificate).ok().filter(|public| public.is_of(&*key));

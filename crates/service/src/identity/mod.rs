@@ -1,9 +1,12 @@
 //! AIDs, their certificates, the authority that issues them, and the log of them.
 
+pub mod agent_keys;
 pub mod aids;
 pub mod error;
 pub mod issuer;
+pub mod key_store;
 pub mod logins;
+mod open_error;
 pub mod pki;
 pub mod transparency;
 
@@ -25,6 +28,7 @@ pub struct Group {
 
 #[derive(Debug, Clone)]
 struct Services {
+    agent_keys: agent_keys::AgentKeys,
     aids: aids::Aids,
     logins: logins::AidLogins,
     pki: pki::Pki,
@@ -38,6 +42,7 @@ pub fn open(deps: &Deps, auth: &Auth, issuer: Option<Issuer>, registration: Regi
         let issuer = Arc::new(issuer);
         let aids = aids::Aids::new(deps.store.clone(), deps.clock.clone(), Arc::clone(&issuer), registration);
         Services {
+            agent_keys: aids.agent_keys.clone(),
             logins: logins::AidLogins::new(auth.clone(), aids.clone(), Arc::clone(&issuer)),
             aids,
             pki: pki::Pki::new(deps.store.clone(), deps.clock.clone(), Arc::clone(&issuer)),
@@ -50,6 +55,11 @@ pub fn open(deps: &Deps, auth: &Auth, issuer: Option<Issuer>, registration: Regi
 impl Group {
     pub fn aids(&self) -> Result<&aids::Aids, ServiceError> {
         self.services.as_ref().map(|services| &services.aids).ok_or(IdentityError::NotAnIssuer.into())
+    }
+
+    /// Returns the keys of agents that the server answers for.
+    pub fn agent_keys(&self) -> Result<&agent_keys::AgentKeys, ServiceError> {
+        self.services.as_ref().map(|services| &services.agent_keys).ok_or(IdentityError::NotAnIssuer.into())
     }
 
     pub fn logins(&self) -> Result<&logins::AidLogins, ServiceError> {

@@ -110,8 +110,6 @@ impl AgentInboxes {
             None => agent.slug.as_str().parse().map_err(|_| FrontError::SlugIsNoName)?,
         };
         let key = EcKey::generate(Curve::P256).map_err(|_| FrontError::AgentKey)?;
-        let sealed = self.deps.payload_sealer.seal_agent_key(agent.id.as_uuid(), &key);
-        let sealed = sealed.map_err(|_| FrontError::AgentKey)?;
         let mut tx = self.deps.store.begin().await?;
         // An agent has one AID: nobody sets that of an agent with its own key meanwhile.
         agents::lock_tenant(&mut tx, agent.tenant).await?;
@@ -119,13 +117,15 @@ impl AgentInboxes {
             return Err(FrontError::OwnAid.into());
         }
         let aid = aids.insert_hosted(&mut tx, name, agent.id, &key, actor).await?;
-        let new = NewAgentInbox { agent: agent.id, aid: &aid, senders: request.senders, sealed_key: &sealed };
+        let new = NewAgentInbox { agent: agent.id, aid: &aid, senders: request.senders };
         if !agent_inboxes::insert(&mut tx, &new).await? {
             // Another request was faster: what it has created is found by the next one.
             return Err(ServiceError::Overloaded);
         }
         let created = AgentInbox { aid, senders: request.senders };
         record(&mut tx, actor, "agent.inbox-created", agent, &created).await?;
+        // Before the commit, and while the tenant is locked: an agent with an inbox has its key, and a key has one writer.
+        self.identity.agent_keys()?.put(agent.id, key).await?;
         tx.commit().await?;
         Ok(created)
     }

@@ -56,7 +56,7 @@ impl AnswerMessages {
     ) -> Result<Option<String>, ServiceError> {
         let Ok(envelope) = V2Envelope::parse(payload) else { return Ok(None) };
         let sender = self.messages.keys.certificate(&message.from, &envelope.sender_cert_fingerprint).await?;
-        let (Some(sender), key) = (sender, self.agent_key(agent)?) else { return Ok(None) };
+        let (Some(sender), key) = (sender, self.agent_key(agent).await?) else { return Ok(None) };
         let reader = V2Reader { aid: &agent.aid.to_string(), device_id: "", identity: &key, spk: None };
         Ok(envelope.open(&reader, &sender).ok())
     }
@@ -70,7 +70,7 @@ impl AnswerMessages {
         let Ok(envelope) = V1Envelope::parse(payload) else { return Ok(None) };
         let named = &envelope.aad.sender_cert_fingerprint;
         let sender = self.messages.keys.certificate(&message.from, named).await?;
-        let (Some(sender), key) = (sender, self.agent_key(agent)?) else { return Ok(None) };
+        let (Some(sender), key) = (sender, self.agent_key(agent).await?) else { return Ok(None) };
         Ok(envelope.open(&V1Reader { identity: &key, prekey: None }, &sender).ok())
     }
 
@@ -93,7 +93,7 @@ impl AnswerMessages {
 
     async fn seal_v2(&self, message: &AgentMessage<'_>) -> Result<SentPayload, ServiceError> {
         let recipients = self.v2_recipients(message).await?;
-        let (key, payload, own) = (self.agent_key(message.agent)?, exact(message.payload)?, instance());
+        let (key, payload, own) = (self.agent_key(message.agent).await?, exact(message.payload)?, instance());
         let to_seal = V2Message {
             from: &message.agent.aid.to_string(),
             from_device: own.device(),
@@ -132,7 +132,7 @@ impl AnswerMessages {
     async fn seal_v1(&self, message: &AgentMessage<'_>) -> Result<SentPayload, ServiceError> {
         let own = self.messages.keys.current_certificate(&message.agent.aid).await?;
         let recipient = self.messages.keys.current_certificate(message.to).await?;
-        let (key, payload) = (self.agent_key(message.agent)?, exact(message.payload)?);
+        let (key, payload) = (self.agent_key(message.agent).await?, exact(message.payload)?);
         let to_seal = V1Message {
             from: &own,
             to: &message.to.to_string(),
@@ -144,9 +144,8 @@ impl AnswerMessages {
         Ok(SentPayload::SealedV1(json(&sealed.map_err(FrontError::SealAnswer)?.to_text())?))
     }
 
-    fn agent_key(&self, agent: &HostedAgent) -> Result<EcKey, ServiceError> {
-        let opened = self.deps.payload_sealer.open_agent_key(agent.agent.as_uuid(), &agent.sealed_key);
-        Ok(opened.map_err(|_| FrontError::AgentKey)?)
+    async fn agent_key(&self, agent: &HostedAgent) -> Result<EcKey, ServiceError> {
+        self.identity.agent_keys()?.get(agent.agent).await
     }
 }
 

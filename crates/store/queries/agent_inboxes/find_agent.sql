@@ -1,0 +1,1 @@
+SELECT agent FROM agent_inboxes WHERE aid = $1
