@@ -3,6 +3,7 @@
 #![allow(clippy::expect_used, reason = "a failing helper fails its test")]
 
 mod follow;
+mod pki;
 mod responses;
 mod run_follow;
 mod runner;

@@ -41,6 +41,9 @@ async fn hosts_of_the_issuer_serve_only_their_public_routes() {
         ("alice.guild.example", "/health/live"),
         ("pki.guild.example", "/pki/chain"),
         ("pki.guild.example", "/root.crt"),
+        ("pki.guild.example", "/trust-root.json"),
+        ("ct.guild.example", "/sth"),
+        ("ct.guild.example", "/entries?start=0&limit=1"),
     ];
     for (host, path) in served {
         assert_eq!(get_from(&server, host, path).await.status, 200, "{host}{path}");

@@ -19,15 +19,9 @@ async fn claim_next(server: &TestServer, tenant: &TestTenant, runner: &str, wait
     server.post_as("/api/v1/runners/claim", &tenant.enrolment, body).await
 }
 
-async fn metric(server: &TestServer, name: &str) -> u64 {
-    let text = server.get("/metrics").await.text;
-    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-    line.map_or(0, |value| value.parse().expect("a number"))
-}
-
 async fn wait_for_waiting(server: &TestServer, count: u64) {
     let deadline = Instant::now() + Duration::from_secs(60);
-    while metric(server, "guildhall_http_waiting_requests").await != count {
+    while server.metric("guildhall_http_waiting_requests").await != count {
         assert!(Instant::now() < deadline, "{count} requests do not wait");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
@@ -60,7 +54,7 @@ async fn waiting_runners_keep_no_other_request_out() {
             .iter()
             .all(|answer| answer.status == 200 && answer.body == json!({ "grant": null, "waitedMs": 0 }))
     );
-    assert_eq!(metric(&cluster.first, "guildhall_http_waiting_requests").await, 0);
+    assert_eq!(cluster.first.metric("guildhall_http_waiting_requests").await, 0);
 }
 
 /// Without a bound, each of N waiting runners looked for the run twice.
@@ -76,7 +70,7 @@ async fn offered_run_wakes_one_runner_of_each_replica() {
     );
     let offer = async {
         wait_for_waiting(&cluster.first, 20).await;
-        let before = metric(&cluster.first, "guildhall_run_claim_looks_total").await;
+        let before = cluster.first.metric("guildhall_run_claim_looks_total").await;
         cluster.send_turn(&run, "go").await;
         before
     };
@@ -85,7 +79,7 @@ async fn offered_run_wakes_one_runner_of_each_replica() {
         answers.iter().map(|answer| &answer.body["grant"]).filter(|grant| !grant.is_null()).collect();
     assert_eq!(claimed.len(), 1, "one runner gets the run");
     assert_eq!(claimed[0]["run"]["runId"], json!(run));
-    let looks = metric(&cluster.first, "guildhall_run_claim_looks_total").await - before;
+    let looks = cluster.first.metric("guildhall_run_claim_looks_total").await - before;
     // One on each replica; a poll between the commit and the offer wakes at most one more of each.
     assert!((1..=4).contains(&looks), "{looks} looks for one run and 20 waiting runners");
 }

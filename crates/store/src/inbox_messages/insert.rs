@@ -99,7 +99,7 @@ async fn active_relations(
 
 /// What the database knows of a message before it is stored.
 #[derive(Debug, Clone, Default)]
-struct Known {
+struct StoredState {
     sender_head: InboxSeq,
     stored: Option<(InboxSeq, Timestamp, Content)>,
 }
@@ -116,7 +116,7 @@ struct Content {
 async fn lock_and_find_known(
     connection: &mut PgConnection,
     messages: &[&NewMessage],
-) -> Result<(LockedHeads, Vec<Known>), StoreError> {
+) -> Result<(LockedHeads, Vec<StoredState>), StoreError> {
     let inboxes: Vec<i64> = messages.iter().map(|message| message.inbox.get()).collect();
     let senders: Vec<i64> = messages.iter().map(|message| message.sender.get()).collect();
     let ids: Vec<&str> = messages.iter().map(|message| message.id.as_str()).collect();
@@ -129,7 +129,7 @@ async fn lock_and_find_known(
     .fetch_all(connection)
     .await?;
     let mut heads = LockedHeads { last_seqs: HashMap::new(), now: Timestamp::UNIX_EPOCH };
-    let mut known = vec![Known::default(); messages.len()];
+    let mut known = vec![StoredState::default(); messages.len()];
     for row in rows {
         if let (Some(inbox), Some(last_seq), Some(now)) = (row.locked_inbox, row.last_seq, row.locked_at) {
             heads.last_seqs.insert(InboxId::new(inbox), seq(last_seq));
@@ -174,7 +174,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    fn place(&mut self, message: &'a NewMessage, known: &Known) -> Result<StoredMessage, SendError> {
+    fn place(&mut self, message: &'a NewMessage, known: &StoredState) -> Result<StoredMessage, SendError> {
         if let Some((seq, sent_at, content)) = &known.stored {
             let repeated = StoredMessage::Repeated { seq: *seq, sent_at: *sent_at };
             return if is_repeat(message, content) { Ok(repeated) } else { Err(SendError::IdReused) };

@@ -43,12 +43,12 @@ fn authority_of(folder: &Path) -> IssuerAuthority {
     IssuerAuthority::open(name, der("issuer.crt"), der("root.crt"), Arc::new(key), now()).expect("opened")
 }
 
-/// Another authority with the same name.
-fn foreign_authority() -> IssuerAuthority {
+/// Another authority, with the same name or another one.
+fn foreign_authority(name: &str) -> IssuerAuthority {
     let (root_key, key) = (EcKey::generate(Curve::P384), EcKey::generate(Curve::P256));
     let (root_key, key) = (root_key.expect("a key"), key.expect("a key"));
-    let name = "guild.example".parse().expect("a name");
-    let root = self_signed_root("guild.example root", &root_key, now()).expect("signed");
+    let root = self_signed_root(&format!("{name} root"), &root_key, now()).expect("signed");
+    let name = name.parse().expect("a name");
     let signed = RootAuthority { certificate: &root, key: &root_key }.sign_issuer(&name, &key, now());
     IssuerAuthority::open(name, signed.expect("signed"), root, Arc::new(key), now()).expect("opened")
 }
@@ -77,6 +77,8 @@ async fn invalid_certificates_are_refused_with_their_reason() {
     let past = now() - SignedDuration::from_hours(100 * 24);
     let revoked = gateway.register("carol").await;
     gateway.revoke(&revoked).await;
+    let key = EcKey::generate(Curve::P256).expect("a key");
+    let stranger = AunIdentity { aid: "alice.other.example".to_owned(), key, certificate: String::new() };
     for (what, identity, certificate, expected) in [
         (
             "forged",
@@ -88,8 +90,14 @@ async fn invalid_certificates_are_refused_with_their_reason() {
         (
             "of another issuer with the same name",
             &alice,
-            issue(&foreign_authority(), &alice, now()),
+            issue(&foreign_authority("guild.example"), &alice, now()),
             "the signature of the certificate is invalid",
+        ),
+        (
+            "of an issuer with another name",
+            &stranger,
+            issue(&foreign_authority("other.example"), &stranger, now()),
+            "the certificate was issued by another authority",
         ),
         (
             "not in the records",

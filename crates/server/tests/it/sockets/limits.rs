@@ -8,8 +8,11 @@ use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::{Error, Message};
 
 use crate::support::Setup;
-use crate::support::aun_client::{AunIdentity, AunSocket};
+use crate::support::aun_client::{AunIdentity, AunSocket, AunTokens, tokens_of};
 use crate::support::gateway::Gateway;
+
+/// Sockets that are checked together.
+const SOCKETS: usize = 30;
 
 /// Returns the status with which a connection was refused.
 fn refused(opened: Result<AunSocket, Error>) -> Option<u16> {
@@ -116,4 +119,48 @@ async fn client_that_does_not_read_is_disconnected() {
     }
     assert!(sent.is_err(), "the connection is still open");
     assert!(stopwatch.elapsed() >= Duration::from_secs(2), "not before the time is over");
+}
+
+#[tokio::test]
+async fn refreshed_tokens_count_for_the_sign_in_limit_of_the_address() {
+    // The sign-in of the operator, the registration and the two steps of the login come before.
+    let gateway = Gateway::with(|setup| setup.with("limits.sign_in", "7/24h")).await;
+    let (first, second) = (gateway.cluster.first.address, gateway.cluster.second.address);
+    let alice = gateway.register("alice").await;
+    let mut tokens = gateway.log_in(&alice).await;
+    let params = |tokens: &AunTokens| json!({ "aid": alice.aid, "refresh_token": tokens.refresh });
+    for address in [first, second, first] {
+        let mut socket = AunSocket::open(address).await;
+        let refreshed = socket.call("auth.refresh_token", params(&tokens)).await.expect("an answer");
+        assert_eq!(refreshed["success"], true);
+        tokens = tokens_of(&refreshed);
+    }
+    for address in [second, first] {
+        let mut socket = AunSocket::open(address).await;
+        let refused = socket.call("auth.refresh_token", params(&tokens)).await.expect_err("limited");
+        let found = (&refused["code"], &refused["data"]["failureKind"], &refused["data"]["retryable"]);
+        assert_eq!(found, (&json!(-32062), &json!("rate-limited"), &json!(true)), "{refused}");
+    }
+    let mut socket = AunSocket::open(second).await;
+    socket.connect(&tokens.access).await.expect("the refused attempts have not used the token up");
+}
+
+/// Sockets with logins of their own are checked together.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sockets_of_different_logins_share_authority_checks() {
+    let gateway = Gateway::start().await;
+    let server = &gateway.cluster.second;
+    let mut sockets = Vec::new();
+    for number in 0..SOCKETS {
+        let identity = gateway.register(&format!("client-{number}")).await;
+        sockets.push(identity.connected(server.address).await);
+    }
+    let (began, before) = (Stopwatch::start(), server.metric("guildhall_authority_looks_total").await);
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let checks = server.metric("guildhall_authority_looks_total").await - before;
+    let periods = u64::try_from(began.elapsed().as_millis() / 400).expect("a small number") + 2;
+    assert!((1..=periods).contains(&checks), "{checks} checks for {SOCKETS} sockets in {periods} periods");
+    for socket in &mut sockets {
+        socket.call("meta.status", json!({})).await.expect("still connected");
+    }
 }

@@ -8,7 +8,7 @@ use guildhall_testkit::TestDb;
 
 use super::{StreamFixture, data};
 use crate::support::cluster::Cluster;
-use crate::support::{Setup, TestServer};
+use crate::support::Setup;
 
 const READERS: usize = 300;
 
@@ -22,9 +22,9 @@ async fn callers_with_tokens_of_their_own_share_authority_checks() {
         let (_, key) = cluster.create_key(&fixture.tenant.id, "viewer").await;
         streams.push(cluster.second.open_stream(&fixture.path, &key, None).await);
     }
-    let (began, before) = (Instant::now(), metric(&cluster.second, "guildhall_authority_looks_total").await);
+    let (began, before) = (Instant::now(), cluster.second.metric("guildhall_authority_looks_total").await);
     tokio::time::sleep(Duration::from_secs(2)).await;
-    let checks = metric(&cluster.second, "guildhall_authority_looks_total").await - before;
+    let checks = cluster.second.metric("guildhall_authority_looks_total").await - before;
     let periods = u64::try_from(began.elapsed().as_millis() / 400).expect("a small number") + 2;
     assert!((1..=periods).contains(&checks), "{checks} checks for 30 tokens in {periods} periods");
     fixture.append_messages(&cluster, &["after"]).await;
@@ -32,12 +32,6 @@ async fn callers_with_tokens_of_their_own_share_authority_checks() {
     for stream in &mut streams {
         stream.next_events(history).await;
     }
-}
-
-async fn metric(server: &TestServer, name: &str) -> u64 {
-    let text = server.get("/metrics").await.text;
-    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-    line.map_or(0, |value| value.parse().expect("a number"))
 }
 
 /// The cost does not grow with the number of readers: one query per wake-up, and one authority check per interval.
@@ -63,9 +57,9 @@ async fn readers_of_a_run_share_journal_reads_and_authority_checks() {
         "guildhall_authority_looks_total",
     ];
     let before = [
-        metric(&cluster.second, names[0]).await,
-        metric(&cluster.second, names[1]).await,
-        metric(&cluster.second, names[2]).await,
+        cluster.second.metric(names[0]).await,
+        cluster.second.metric(names[1]).await,
+        cluster.second.metric(names[2]).await,
     ];
     let began = Instant::now();
     for text in ["a", "b", "c", "d", "e"] {
@@ -74,9 +68,9 @@ async fn readers_of_a_run_share_journal_reads_and_authority_checks() {
     }
     tokio::time::sleep(Duration::from_secs(2).saturating_sub(began.elapsed())).await;
     let after = [
-        metric(&cluster.second, names[0]).await,
-        metric(&cluster.second, names[1]).await,
-        metric(&cluster.second, names[2]).await,
+        cluster.second.metric(names[0]).await,
+        cluster.second.metric(names[1]).await,
+        cluster.second.metric(names[2]).await,
     ];
     let [tail, own, checks] = [0, 1, 2].map(|at| after[at] - before[at]);
     assert!((1..=5).contains(&tail), "{tail} journal reads for 5 wake-ups");

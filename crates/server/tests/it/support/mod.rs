@@ -140,6 +140,13 @@ impl TestServer {
         self.request(Method::GET, path).await
     }
 
+    /// Returns the value of a metric without labels; 0 where there is none.
+    pub(crate) async fn metric(&self, name: &str) -> u64 {
+        let text = self.get("/metrics").await.text;
+        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        line.map_or(0, |value| value.parse().expect("a number"))
+    }
+
     pub(crate) async fn request(&self, method: Method, path: &str) -> TestResponse {
         let response = self.client.request(method, self.url(path)).send().await.expect("a response");
         read_response(response).await
