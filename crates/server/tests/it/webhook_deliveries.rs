@@ -13,12 +13,12 @@ use crate::support::webhook_receiver::{Answer, WebhookReceiver};
 
 #[tokio::test]
 async fn official_npm_library_verifies_events_before_and_after_a_rotation() {
-    verify_events_before_and_after_a_rotation(NodeScript::WebhookReceiver).await;
+    Box::pin(verify_events_before_and_after_a_rotation(NodeScript::WebhookReceiver)).await;
 }
 
 #[tokio::test]
 async fn official_pip_library_verifies_events_before_and_after_a_rotation() {
-    verify_events_before_and_after_a_rotation(NodeScript::PythonWebhookReceiver).await;
+    Box::pin(verify_events_before_and_after_a_rotation(NodeScript::PythonWebhookReceiver)).await;
 }
 
 async fn verify_events_before_and_after_a_rotation(library: NodeScript) {

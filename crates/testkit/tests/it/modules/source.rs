@@ -74,6 +74,7 @@ impl<'ast> Visit<'ast> for Imports<'_> {
 }
 
 /// Returns the name of an item that other files can import.
+#[expect(clippy::wildcard_enum_match_arm, reason = "other items of Rust have no name to import")]
 fn item_name(item: &syn::Item) -> Option<String> {
     let name = match item {
         syn::Item::Const(item) => &item.ident,
