@@ -78,17 +78,18 @@ impl<P: Prompts + Sync, T: Tools + Sync> Guard<P, T> {
 
     /// Handles a call. The outcome is for the agent, also where the tool did not run. An error has no answer.
     pub async fn handle(&self, received: ReceivedCall<'_>) -> Result<ToolOutcome, GuardError> {
-        match self.audit.claim(received.agent, &received.call.id) {
-            Claim::New => {}
-            Claim::Repeated => return Err(GuardError::Replayed(received.call.id.clone())),
-            Claim::Interrupted { has_ended } => {
-                if !has_ended {
-                    self.record(received, AuditStatus::Error)?;
-                }
-                return Err(GuardError::Interrupted(received.call.id.clone()));
-            }
-        }
-        let outcome = match self.allow(received).await {
+        self.handle_with(received, std::future::ready(())).await
+    }
+
+    /// Handles a call as [`Guard::handle`] does, where grants may have changed while a person was asked: the tool runs only after a
+    /// future is ready, which means that the grants of this guard are up to date.
+    pub async fn handle_with(
+        &self,
+        received: ReceivedCall<'_>,
+        are_up_to_date: impl Future<Output = ()> + Send,
+    ) -> Result<ToolOutcome, GuardError> {
+        self.claim(received)?;
+        let outcome = match self.permit(received, are_up_to_date).await {
             Ok(grant) => {
                 self.record(received, AuditStatus::Started)?;
                 self.run(received, &grant).await
@@ -97,6 +98,47 @@ impl<P: Prompts + Sync, T: Tools + Sync> Guard<P, T> {
         };
         self.record(received, outcome.status().into())?;
         Ok(outcome)
+    }
+
+    /// Answers a call that there is no room for. It does not run, also when its message comes again.
+    pub fn refuse(&self, received: ReceivedCall<'_>) -> Result<ToolOutcome, GuardError> {
+        self.claim(received)?;
+        let outcome = ToolOutcome::Failed(ToolErrorCode::PlatformError);
+        self.record(received, outcome.status().into())?;
+        Ok(outcome)
+    }
+
+    /// Takes a call on, unless it was taken on before.
+    fn claim(&self, received: ReceivedCall<'_>) -> Result<(), GuardError> {
+        match self.audit.claim(received.agent, &received.call.id) {
+            Claim::New => Ok(()),
+            Claim::Repeated => Err(GuardError::Replayed(received.call.id.clone())),
+            Claim::Interrupted { has_ended } => {
+                if !has_ended {
+                    self.record(received, AuditStatus::Error)?;
+                }
+                Err(GuardError::Interrupted(received.call.id.clone()))
+            }
+        }
+    }
+
+    /// Returns the grant that permits a call to run now.
+    async fn permit(
+        &self,
+        received: ReceivedCall<'_>,
+        are_up_to_date: impl Future<Output = ()> + Send,
+    ) -> Result<Arc<ToolGrant>, ToolOutcome> {
+        let grant = self.allow(received).await?;
+        // Not for longer than a person has time: their answer is for now.
+        let waited = tokio::select! {
+            biased;
+            () = self.wait_until_revoked(received) => {
+                return Err(ToolOutcome::Denied(DenialReason::ScopeNotGranted));
+            }
+            waited = timeout(self.prompt_timeout, are_up_to_date) => waited,
+        };
+        waited.map_err(|_| ToolOutcome::Failed(ToolErrorCode::PlatformError))?;
+        Ok(grant)
     }
 
     /// Returns the grant that allows a call, after a person was asked if need be.

@@ -107,6 +107,9 @@ impl InboxFollower {
             if let Some(error) = self.take_events()? {
                 return Ok(InboxItem::Disconnected(error));
             }
+            if self.is_telling_due() {
+                self.tell_confirmed().await;
+            }
             if let Some(row) = self.rows.front() {
                 let item = open(&self.messenger, row).await?;
                 if let (Some(row), Some(cursor)) = (self.rows.pop_front(), &mut self.cursor) {
@@ -136,11 +139,14 @@ impl InboxFollower {
     /// The position is on disk when this returns. The server is told soon: a lost connection is no error.
     pub async fn ack(&mut self, seq: i64) -> Result<(), MessengerError> {
         self.confirm(seq)?;
-        let is_due = |cursor: &Cursor| cursor.confirmed - cursor.told >= ACK_EVERY;
-        if self.rows.is_empty() || self.cursor.as_ref().is_some_and(is_due) {
+        if self.rows.is_empty() || self.is_telling_due() {
             self.tell_confirmed().await;
         }
         Ok(())
+    }
+
+    fn is_telling_due(&self) -> bool {
+        self.cursor.as_ref().is_some_and(|cursor| cursor.confirmed - cursor.told >= ACK_EVERY)
     }
 
     fn ack_yielded(&mut self) -> Result<(), MessengerError> {
@@ -150,8 +156,9 @@ impl InboxFollower {
         }
     }
 
-    /// Stores what the consumer has confirmed. What was not yielded cannot be confirmed.
-    fn confirm(&mut self, seq: i64) -> Result<(), MessengerError> {
+    /// Stores what the consumer has confirmed, and sends nothing: [`InboxFollower::next`] tells the server. What was not yielded
+    /// cannot be confirmed.
+    pub(crate) fn confirm(&mut self, seq: i64) -> Result<(), MessengerError> {
         let Some(cursor) = &mut self.cursor else { return Ok(()) };
         let seq = seq.min(cursor.yielded);
         if seq > cursor.confirmed {

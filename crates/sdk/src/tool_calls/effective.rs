@@ -12,6 +12,7 @@ use jiff::Timestamp;
 
 use super::error::{GuardedInboxError, PublishedManifestError};
 use super::relations::{ActiveRelations, active_relations, list_relations};
+use crate::backoff::Backoff;
 use crate::guard::ToolGrant;
 use crate::messages::{Messenger, StoredToolGrant};
 
@@ -40,6 +41,7 @@ impl PublishedManifest {
             manifest_version: self.version,
             manifest: self.checked.document.canonical().to_owned(),
             granted_at,
+            changed_tools: BTreeSet::new(),
         }
     }
 }
@@ -62,26 +64,59 @@ pub async fn fetch_published_manifest(
 #[derive(Debug)]
 pub(super) struct ServerState {
     pub(super) active: ActiveRelations,
-    /// The present manifests; none of an agent that is not published any more.
-    manifests: BTreeMap<Aid, Manifest>,
+    /// Tools that have changed since the user has granted them.
+    changed_tools: BTreeMap<Aid, BTreeSet<String>>,
 }
 
 pub(super) type DeviceGrants = BTreeMap<Aid, StoredToolGrant>;
 
-/// Asks the server for the relations of the user and the manifests of the agents.
+/// Asks the server for the relations of the user and the manifests of the agents, until it answers.
 pub(super) async fn fetch_state(
     messenger: &Messenger,
     grants: &DeviceGrants,
 ) -> Result<ServerState, GuardedInboxError> {
     let relations = list_relations(messenger).await.map_err(GuardedInboxError::Relations)?;
-    let mut manifests = BTreeMap::new();
+    let mut changed_tools = BTreeMap::new();
     for (aid, grant) in grants {
-        // Without it, nothing is known to have changed: the server counts with its own copy.
-        if let Ok(published) = fetch_published_manifest(messenger, grant.agent).await {
-            manifests.insert(aid.clone(), published.checked.manifest);
+        let current = fetch_current_manifest(messenger, grant.agent).await;
+        let before = messenger.store().tool_grant(aid)?;
+        let before = before.filter(|stored| stored.manifest == grant.manifest);
+        let before = before.map(|stored| stored.changed_tools).unwrap_or_default();
+        let now = changes_after(&before, &agreed_manifest(aid, grant)?.manifest, current.as_ref());
+        if now != before {
+            messenger.store().set_changed_tools(aid, grant, &now)?;
+        }
+        changed_tools.insert(aid.clone(), now);
+    }
+    Ok(ServerState { active: active_relations(&relations), changed_tools })
+}
+
+/// Fetches the manifest of an agent; none of one that is not published any more, or whose manifest nobody should agree to.
+async fn fetch_current_manifest(messenger: &Messenger, agent: AgentId) -> Option<Manifest> {
+    let mut backoff = Backoff::default();
+    loop {
+        match fetch_published_manifest(messenger, agent).await {
+            Ok(published) => return Some(published.checked.manifest),
+            Err(PublishedManifestError::Client(error)) if error.is_transient() => {
+                backoff.record_failure(error.retry_after());
+                tokio::time::sleep(backoff.delay()).await;
+            }
+            Err(_) => return None,
         }
     }
-    Ok(ServerState { active: active_relations(&relations), manifests })
+}
+
+/// Returns which tools have changed. Without a current manifest, those that had changed before.
+fn changes_after(
+    before: &BTreeSet<String>,
+    agreed: &Manifest,
+    current: Option<&Manifest>,
+) -> BTreeSet<String> {
+    current.map_or_else(|| before.clone(), |current| changed_tools(agreed, current))
+}
+
+fn agreed_manifest(aid: &Aid, grant: &StoredToolGrant) -> Result<CheckedManifest, GuardedInboxError> {
+    manifest::check(&grant.manifest).map_err(|_| GuardedInboxError::StoredManifest(aid.clone()))
 }
 
 impl ServerState {
@@ -96,13 +131,9 @@ impl ServerState {
         if scopes.is_empty() {
             return Ok(None);
         }
-        let checked = manifest::check(&grant.manifest);
-        let checked = checked.map_err(|_| GuardedInboxError::StoredManifest(aid.clone()))?;
         let mut blocked = active.changed_tools.clone();
-        if let Some(current) = self.manifests.get(aid) {
-            blocked.extend(changed_tools(&checked.manifest, current));
-        }
-        let granted = ToolGrant::new(checked, scopes);
+        blocked.extend(self.changed_tools.get(aid).into_iter().flatten().cloned());
+        let granted = ToolGrant::new(agreed_manifest(aid, grant)?, scopes);
         let granted = granted.map_err(|source| GuardedInboxError::Grant { aid: aid.clone(), source })?;
         Ok(Some(granted.without_tools(blocked)))
     }
@@ -166,16 +197,18 @@ mod tests {
             manifest_version: 1,
             manifest: manifest(|_| {}),
             granted_at: Timestamp::UNIX_EPOCH,
+            changed_tools: BTreeSet::new(),
         }
     }
 
     fn state(scopes: &[&str], changed_tools: &[&str], current: Option<String>) -> ServerState {
         let texts = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         let relation = ActiveRelation { scopes: texts(scopes), changed_tools: texts(changed_tools) };
-        let current = current.map(|text| (aid(), manifest::check(&text).expect("valid").manifest));
+        let current = current.map(|text| manifest::check(&text).expect("valid").manifest);
+        let agreed = agreed_manifest(&aid(), &grant(&[])).expect("valid").manifest;
         ServerState {
             active: ActiveRelations::from([((grant(&[]).agent, aid()), relation)]),
-            manifests: current.into_iter().collect(),
+            changed_tools: [(aid(), changes_after(&BTreeSet::new(), &agreed, current.as_ref()))].into(),
         }
     }
 
@@ -213,7 +246,7 @@ mod tests {
         let more = state(&["filesystem:read", "clipboard:read"], &[], None);
         assert_eq!(callable(&more, &files), ["read_file", "list_files"], "not granted on this device");
         assert!(callable(&state(&["clipboard:read"], &[], None), &files).is_empty());
-        let ended = ServerState { active: ActiveRelations::new(), manifests: BTreeMap::new() };
+        let ended = ServerState { active: ActiveRelations::new(), changed_tools: BTreeMap::new() };
         assert!(callable(&ended, &files).is_empty());
         let mut other_agent = files;
         other_agent.agent = AgentId::generate();
@@ -234,5 +267,16 @@ mod tests {
         assert_eq!(callable(&state(&scopes, &[], Some(silent)), &files).len(), 3);
         // Where the server alone has seen the change.
         assert_eq!(callable(&state(&scopes, &["paste"], None), &files), ["read_file", "list_files"]);
+    }
+
+    #[test]
+    fn changes_hold_when_the_manifest_cannot_be_read_any_more() {
+        let agreed = agreed_manifest(&aid(), &grant(&[])).expect("valid").manifest;
+        let changed = manifest(|manifest| manifest["tools"][0]["description_fallback"] = json!("Sends it"));
+        let changed = manifest::check(&changed).expect("valid").manifest;
+        let seen = changes_after(&BTreeSet::new(), &agreed, Some(&changed));
+        assert_eq!(seen, BTreeSet::from(["read_file".to_owned()]));
+        assert_eq!(changes_after(&seen, &agreed, None), seen);
+        assert_eq!(changes_after(&seen, &agreed, Some(&agreed)), BTreeSet::new(), "it was taken back");
     }
 }

@@ -12,6 +12,7 @@ use guildhall_domain::identity::Aid;
 use tokio::sync::watch;
 
 use super::answers::send_answer;
+use super::call_queue::CallQueue;
 use super::effective::{DeviceGrants, ServerState, fetch_state};
 use super::error::GuardedInboxError;
 use super::incoming::{RefusedMessage, ToolTraffic, is_from_other, read};
@@ -22,8 +23,8 @@ use crate::guard::{Guard, GuardError, Prompts, ReceivedCall, Tools};
 use crate::messages::{InboxFollower, InboxItem, Messenger, MessengerError, ReceivedMessage};
 use crate::socket::{SocketError, SocketEvent};
 
-/// Calls that are handled beside each other. Further ones wait in the inbox.
-const MAX_CALLS: usize = 32;
+/// Calls that are handled or refused beside each other. While there are more, all wait in the inbox.
+const MAX_CALLS: usize = 64;
 
 /// What a guarded inbox has done, for the person at the device.
 #[derive(Debug)]
@@ -68,9 +69,11 @@ pub struct GuardedInbox<P, T> {
     grants: DeviceGrants,
 }
 
-/// A call that was handled.
+/// A call that has its answer.
 struct Handled {
     seq: i64,
+    /// Of a call that was started, not of one that was refused.
+    started: Option<Aid>,
     notice: GuardNotice,
 }
 
@@ -81,6 +84,8 @@ struct IncomingCall {
     call: ToolCall,
     conversation: CallConversation,
 }
+
+type Handling<'a> = FuturesUnordered<BoxFuture<'a, Result<Handled, GuardedInboxError>>>;
 
 type Refresh<'a> = Fuse<BoxFuture<'a, Result<(RefreshStart, ServerState), GuardedInboxError>>>;
 
@@ -112,7 +117,10 @@ impl<P: Prompts + Send + Sync, T: Tools + Send + Sync> GuardedInbox<P, T> {
     /// A call runs at most once. One that was interrupted by the end of the process is answered with `TOOL_PLATFORM_ERROR`.
     ///
     /// Calls wait in the inbox while relations may have changed: from a lost connection, missed events or an event about relations
-    /// until the server has been asked.
+    /// until the server has been asked. So do tools that a person allows meanwhile.
+    ///
+    /// No agent takes the room of the others: it has its share of the calls that are handled beside each other, and of those that
+    /// wait. What is more is answered with `TOOL_PLATFORM_ERROR`.
     pub async fn run(&self, mut notify: impl FnMut(GuardNotice) + Send) -> GuardedInboxError {
         match self.try_run(&mut notify).await {
             Ok(never) => match never {},
@@ -125,11 +133,15 @@ impl<P: Prompts + Send + Sync, T: Tools + Send + Sync> GuardedInbox<P, T> {
         notify: &mut (impl FnMut(GuardNotice) + Send),
     ) -> Result<Infallible, GuardedInboxError> {
         let (mut inbox, mut events) = (self.messenger.follow(), self.messenger.socket().events());
-        let (mut calls, mut open) = (FuturesUnordered::new(), OpenMessages::default());
+        let (mut calls, mut queue, mut open) =
+            (Handling::new(), CallQueue::default(), OpenMessages::default());
         let freshness = watch::Sender::<RelationsFreshness>::default();
         let mut known: Option<ServerState> = None;
         let mut refresh: Refresh<'_> = Fuse::terminated();
         loop {
+            while let Some(call) = queue.start() {
+                calls.push(self.handle(call, freshness.subscribe()).boxed());
+            }
             let takes_items = freshness.borrow().is_fresh() && calls.len() < MAX_CALLS;
             tokio::select! {
                 biased;
@@ -157,13 +169,20 @@ impl<P: Prompts + Send + Sync, T: Tools + Send + Sync> GuardedInbox<P, T> {
                     }
                 }
                 Some(handled) = calls.next() => {
-                    let Handled { seq, notice } = handled?;
+                    let Handled { seq, started, notice } = handled?;
+                    if let Some(agent) = started {
+                        queue.end(&agent);
+                    }
                     notify(notice);
-                    inbox.ack(open.end(seq)).await?;
+                    inbox.confirm(open.end(seq))?;
                 }
+                // It also tells the server what was confirmed: nothing else here waits for the server.
                 item = inbox.next(), if takes_items => {
-                    if let Some(call) = take(&self.messenger, item?, &mut inbox, &mut open, notify).await? {
-                        calls.push(self.handle(call, freshness.subscribe()));
+                    if let Some(call) = take(self.messenger.aid(), item?, &mut inbox, &mut open, notify)? {
+                        let (agent, bytes) = (call.agent.clone(), call.call.arguments.to_string().len());
+                        if let Some(call) = queue.push(&agent, bytes, call) {
+                            calls.push(self.refuse(call).boxed());
+                        }
                     }
                 }
             }
@@ -242,31 +261,51 @@ impl<P: Prompts + Send + Sync, T: Tools + Send + Sync> GuardedInbox<P, T> {
     ) -> Result<Handled, GuardedInboxError> {
         // What is known may have become stale after the call was taken. No error: the sender outlives the calls.
         drop(freshness.wait_for(RelationsFreshness::is_fresh).await);
-        let IncomingCall { seq, agent, call, conversation } = incoming;
-        let CallConversation { id: conversation, kind } = conversation;
-        let received = ReceivedCall { agent: &agent, conversation: &conversation, kind, call: &call };
-        let outcome = match self.guard.handle(received).await {
+        let are_up_to_date = async move { drop(freshness.wait_for(RelationsFreshness::is_fresh).await) };
+        let outcome = self.guard.handle_with(incoming.received(), are_up_to_date).await;
+        let (seq, started) = (incoming.seq, Some(incoming.agent.clone()));
+        Ok(Handled { seq, started, notice: self.answer(incoming, outcome).await? })
+    }
+
+    /// Answers a call that there is no room for.
+    async fn refuse(&self, incoming: IncomingCall) -> Result<Handled, GuardedInboxError> {
+        let outcome = self.guard.refuse(incoming.received());
+        let seq = incoming.seq;
+        Ok(Handled { seq, started: None, notice: self.answer(incoming, outcome).await? })
+    }
+
+    async fn answer(
+        &self,
+        incoming: IncomingCall,
+        outcome: Result<ToolOutcome, GuardError>,
+    ) -> Result<GuardNotice, GuardedInboxError> {
+        let IncomingCall { seq: _, agent, call, conversation } = incoming;
+        let outcome = match outcome {
             Ok(outcome) => outcome,
-            Err(GuardError::Replayed(call)) => {
-                return Ok(Handled { seq, notice: GuardNotice::Repeated { agent, call } });
-            }
+            Err(GuardError::Replayed(call)) => return Ok(GuardNotice::Repeated { agent, call }),
             // Where the answer was stored before, this one is the same message.
             Err(GuardError::Interrupted(_)) => ToolOutcome::Failed(ToolErrorCode::PlatformError),
             Err(GuardError::AuditLog(error)) => return Err(error.into()),
         };
         let (tool, call) = (call.tool, call.id);
         let response = ToolResponse { id: call.clone(), outcome: outcome.clone() };
-        let notice = match send_answer(&self.messenger, &agent, &conversation, response).await {
+        Ok(match send_answer(&self.messenger, &agent, &conversation.id, response).await {
             Ok(()) => GuardNotice::Answered { agent, call, tool, outcome },
             Err(error) => GuardNotice::NotAnswered { agent, call, error: Box::new(error) },
-        };
-        Ok(Handled { seq, notice })
+        })
+    }
+}
+
+impl IncomingCall {
+    fn received(&self) -> ReceivedCall<'_> {
+        let CallConversation { id, kind } = &self.conversation;
+        ReceivedCall { agent: &self.agent, conversation: id, kind: *kind, call: &self.call }
     }
 }
 
 /// Takes an item. Returns the call in it; everything else is confirmed.
-async fn take(
-    messenger: &Messenger,
+fn take(
+    own: &Aid,
     item: InboxItem,
     inbox: &mut InboxFollower,
     open: &mut OpenMessages,
@@ -274,7 +313,7 @@ async fn take(
 ) -> Result<Option<IncomingCall>, GuardedInboxError> {
     let Some(seq) = item.seq() else { return Ok(None) };
     if let InboxItem::Message(message) = item {
-        match read_call(messenger.aid(), &message) {
+        match read_call(own, &message) {
             Ok(Some((call, conversation))) => {
                 open.begin(seq);
                 return Ok(Some(IncomingCall { seq, agent: message.from.clone(), call, conversation }));
@@ -283,7 +322,7 @@ async fn take(
             Err(reason) => notify(GuardNotice::Refused { from: message.from.clone(), reason }),
         }
     }
-    inbox.ack(open.end(seq)).await?;
+    inbox.confirm(open.end(seq))?;
     Ok(None)
 }
 

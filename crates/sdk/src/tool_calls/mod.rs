@@ -7,6 +7,7 @@
 //! the manifest that was shown. The server can take away from it, and add nothing.
 
 mod answers;
+mod call_queue;
 mod caller;
 mod effective;
 mod error;

@@ -18,6 +18,10 @@ pub struct StoredToolGrant {
     /// Canonical JSON.
     pub manifest: String,
     pub granted_at: Timestamp,
+    /// Tools that have changed since, by the last manifest that this device has seen. They hold also where the present one cannot be
+    /// read any more.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub changed_tools: BTreeSet<String>,
 }
 
 impl DeviceStore {
@@ -32,6 +36,21 @@ impl DeviceStore {
             .folder
             .update(&file(aid), |stored: &mut Option<StoredToolGrant>| *stored = Some(grant))
             .map(drop)
+    }
+
+    /// Stores which tools have changed since a grant, unless there is another grant now.
+    pub(crate) fn set_changed_tools(
+        &self,
+        aid: &Aid,
+        granted: &StoredToolGrant,
+        tools: &BTreeSet<String>,
+    ) -> Result<(), DeviceStoreError> {
+        let change = |stored: &mut Option<StoredToolGrant>| {
+            if let Some(stored) = stored.as_mut().filter(|stored| stored.manifest == granted.manifest) {
+                stored.changed_tools.clone_from(tools);
+            }
+        };
+        self.0.folder.update(&file(aid), change).map(drop)
     }
 
     /// Takes all grants of an agent back.

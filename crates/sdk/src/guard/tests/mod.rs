@@ -17,6 +17,8 @@ use tokio::sync::Notify;
 
 use super::*;
 
+mod chain;
+
 /// Answers prompts as it is told, and keeps them.
 #[derive(Debug, Default)]
 struct Person {
@@ -76,7 +78,7 @@ struct Fixture {
 const SCOPES: [(&str, &str); 3] =
     [("notification:send", "low"), ("filesystem:read", "medium"), ("location:read", "high")];
 
-const TOOLS: [(&str, &str); 8] = [
+const TOOLS: [(&str, &str); 9] = [
     ("notify", "notification:send"),
     ("read_file", "filesystem:read"),
     ("locate", "location:read"),
@@ -85,6 +87,7 @@ const TOOLS: [(&str, &str); 8] = [
     ("large", "notification:send"),
     ("fail", "notification:send"),
     ("missing", "notification:send"),
+    ("absent", "location:read"),
 ];
 
 fn grant(granted: &[&str], version: &str) -> ToolGrant {
