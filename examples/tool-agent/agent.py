@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import local_names
-from aun_core import AIDStore, AUNClient
+from aun_core import AIDStore, AUNClient, AUNError
 
 MANIFEST = json.loads(Path(__file__).with_name("manifest.json").read_text())
 
@@ -99,6 +99,9 @@ async def run(arguments: argparse.Namespace) -> None:
     try:
         answer = await agent.call(arguments.to, tools[arguments.tool], json.loads(arguments.arguments))
         print(json.dumps(answer, ensure_ascii=False))
+    except AUNError as error:
+        # For example after the user has taken the consent back.
+        raise SystemExit(f"refused: {error}") from None
     except TimeoutError:
         raise SystemExit("no answer: is the guard of the user running?") from None
     finally:

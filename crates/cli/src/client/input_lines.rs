@@ -28,6 +28,13 @@ impl InputLines {
         Self(lines)
     }
 
+    /// Returns lines that a test types.
+    #[cfg(test)]
+    pub(crate) fn channel() -> (tokio::sync::mpsc::Sender<io::Result<String>>, Self) {
+        let (sender, lines) = channel(MAX_WAITING);
+        (sender, Self(lines))
+    }
+
     /// Drops the lines that have been read ahead.
     pub(crate) fn discard(&mut self) {
         while self.0.try_recv().is_ok() {}

@@ -83,9 +83,10 @@ fn grant_is_listed_asked_again_and_taken_back() {
     let both = ["--scope", "filesystem:read", "--scope", "location:read", "--yes"];
     let again = user.json(&[&["relations", "grant", agent][..], &both].concat());
     assert_eq!(json!([again["id"], again["manifest_version"]]), json!([relation, 2]));
-    let ended = stdout(&user.run(&["relations", "revoke", &relation]));
+    // The id of the agent is what the user has typed before.
+    let ended = stdout(&user.run(&["relations", "revoke", agent]));
     assert!(ended.contains("took back from helper: filesystem:read,location:read"), "{ended}");
-    let history = user.json(&["relations", "history", &relation]);
+    let history = user.json(&["relations", "history", agent]);
     let kinds: Vec<&str> = history["changes"]
         .as_array()
         .expect("changes")
@@ -93,6 +94,7 @@ fn grant_is_listed_asked_again_and_taken_back() {
         .filter_map(|change| change["kind"].as_str())
         .collect();
     assert_eq!(kinds, ["revoked", "reconsented", "granted"]);
+    assert_eq!(user.json(&["relations", "history", &relation]), history);
     assert_eq!(user.json(&["relations", "ls"]), json!({ "relations": [] }));
 }
 

@@ -1,5 +1,6 @@
 //! `examples/tool-agent`: the commands of its README, with the official client.
 
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Lines, Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStderr, ChildStdout, Command, Output, Stdio};
@@ -15,9 +16,17 @@ const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/tool-
 
 /// Returns the commands of a section of the README; of its start for an empty title.
 fn commands(readme: &str, title: &str) -> Vec<String> {
-    let section =
-        if title.is_empty() { Some(readme) } else { readme.split(&format!("\n## {title}\n")).nth(1) };
-    let block = section.and_then(|section| section.split("```sh\n").nth(1)).expect("a block of commands");
+    let section = if title.is_empty() { readme } else { section(readme, title) };
+    block(section, 0)
+}
+
+fn section<'a>(readme: &'a str, title: &str) -> &'a str {
+    readme.split(&format!("\n## {title}\n")).nth(1).expect("a section")
+}
+
+/// Returns the commands of one of the blocks of a section.
+fn block(section: &str, number: usize) -> Vec<String> {
+    let block = section.split("```sh\n").nth(number + 1).expect("a block of commands");
     let block = block.split("```").next().expect("an end");
     block.lines().map(str::to_owned).collect()
 }
@@ -143,12 +152,38 @@ impl Drop for GuardProcess {
     }
 }
 
+/// The versions that `pip install` would install are those that the example is tested with.
+#[test]
+fn requirements_of_the_example_are_the_tested_versions() {
+    let requirements = std::fs::read_to_string(Path::new(EXAMPLE).join("requirements.txt")).expect("a file");
+    let wanted: BTreeSet<String> =
+        requirements.lines().filter(|line| !line.starts_with('#')).map(str::to_lowercase).collect();
+    let installed = |python: &Path, names: &str| {
+        let script = format!(
+            "import importlib.metadata as m\nfor d in m.distributions():\n    {names} and print(d.name + '==' + d.version)"
+        );
+        let output = Command::new(python).args(["-c", &script]).output().expect("it runs");
+        assert!(output.status.success(), "{}", stderr(&output));
+        stdout(&output).lines().map(str::to_lowercase).collect::<BTreeSet<_>>()
+    };
+    let mut tested = installed(&AunClient::Fastaun.python(), "d.name not in ('pip', 'setuptools')");
+    tested.extend(installed(&python(), "d.name == 'standardwebhooks'"));
+    let without = |left: &BTreeSet<String>, right: &BTreeSet<String>| {
+        left.difference(right).cloned().collect::<Vec<_>>()
+    };
+    assert_eq!(without(&wanted, &tested), Vec::<String>::new(), "not tested");
+    assert_eq!(without(&tested, &wanted), Vec::<String>::new(), "not in requirements.txt");
+}
+
 // covers: M18, M19, M26, M28
 #[test]
 fn example_agent_calls_tools_as_its_readme_says() {
     let example = Example::start();
-    // The client is installed already.
-    for line in &commands(&example.readme, "")[1..] {
+    let first = commands(&example.readme, "");
+    let (install, first) = first.split_first().expect("commands");
+    // It would take packages from a registry: they are installed already, for other tests.
+    assert_eq!(install, "python3 -m venv venv && venv/bin/pip install -r requirements.txt");
+    for line in first {
         example.run(line);
     }
     for line in commands(&example.readme, "The side of the agent") {
@@ -198,6 +233,13 @@ fn example_agent_calls_tools_as_its_readme_says() {
     let statuses: Vec<&str> = log.lines().skip(1).filter_map(|line| line.split_whitespace().nth(5)).collect();
     assert_eq!(statuses, ["started", "ok", "started", "ok", "denied"], "{log}");
     assert!(!log.contains("city"), "{log}");
+    for line in block(section(&example.readme, "Call"), 1) {
+        example.run(&line);
+    }
+    let refused = example.command(notify).output().expect("it runs");
+    assert!(!refused.status.success(), "{}", stdout(&refused));
+    let words = stderr(&refused);
+    assert!(words.contains("refused: ") && !words.contains("Traceback"), "{words}");
     drop(guard);
     drop(example.dev);
 }

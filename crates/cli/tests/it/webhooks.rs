@@ -2,9 +2,10 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::mpsc;
+use std::sync::{Mutex, mpsc};
 use std::time::Duration;
 
+use guildhall_domain::FailureKind;
 use guildhall_identity::webhook_secret::WebhookSecret;
 use rustix::process::Signal;
 use secrecy::SecretString;
@@ -14,6 +15,7 @@ use crate::aun_clients::replicas::{AunReplicas, Registration};
 use crate::support::ChildProcess;
 use crate::support::aid_user::AidUser;
 use crate::support::cluster::Cluster;
+use crate::support::proxy::{self, ProxyAction};
 use crate::support::user::{CliUser, DevServer, stderr, stdout};
 
 const TIMEOUT: Duration = Duration::from_secs(120);
@@ -112,8 +114,13 @@ fn listen_forwards_samples_and_messages_with_valid_signatures() {
     user.json(&["agents", "create", "helper"]);
     let aid = text(&user.json(&["agents", "inbox", "helper"]), "aid");
     let (url, requests) = start_receiver();
-    let mut listening = ChildProcess::start(&mut user.command(&["listen", "--forward-to", &url, "--json"]));
-    let started: Value = serde_json::from_str(&listening.read_line()).expect("JSON");
+    let listen = || {
+        let mut listening =
+            ChildProcess::start(&mut user.command(&["listen", "--forward-to", &url, "--json"]));
+        let started: Value = serde_json::from_str(&listening.read_line()).expect("JSON");
+        (listening, started)
+    };
+    let (mut listening, started) = listen();
     let secret = SecretString::from(text(&started, "secret"));
     let secret = WebhookSecret::from_text(&secret).expect("a secret");
 
@@ -146,6 +153,47 @@ fn listen_forwards_samples_and_messages_with_valid_signatures() {
     listening.signal(Signal::TERM);
     assert!(listening.wait().success(), "{}", listening.remaining_stderr());
     assert_eq!(user.json(&["webhooks", "ls"]), json!({ "webhooks": [] }), "the listener is gone");
+    let (_listening, again) = listen();
+    assert_eq!(again["secret"], started["secret"]);
+}
+
+/// Replicas that restart or are busy: the listener and its waiting events stay.
+#[test]
+fn listen_goes_on_while_the_server_is_not_ready_or_busy() {
+    let (server, user) = (DevServer::ephemeral(), CliUser::new());
+    let failures = Mutex::new(vec![
+        ("/claim ", FailureKind::NotReady),
+        ("/claim ", FailureKind::Overloaded),
+        ("/reports ", FailureKind::NotReady),
+    ]);
+    let proxy = proxy::start(&server.url, move |request| {
+        let mut failures = failures.lock().expect("not poisoned");
+        match failures.iter().position(|(path, _)| request.line.contains(path)) {
+            Some(index) => ProxyAction::Fail(failures.remove(index).1),
+            None => ProxyAction::Forward,
+        }
+    });
+    let login = ["login", "--url", &proxy, "--name", "admin", "--password-stdin"];
+    let login = user.run_with_stdin(&login, &format!("{}\n", server.password));
+    assert_eq!(login.status.code(), Some(0), "{}", stderr(&login));
+    user.json(&["tenants", "create", "acme"]);
+    user.json(&["agents", "create", "helper"]);
+    let (url, requests) = start_receiver();
+    let mut listening = ChildProcess::start(&mut user.command(&["listen", "--forward-to", &url, "--json"]));
+    let started: Value = serde_json::from_str(&listening.read_line()).expect("JSON");
+    let triggered = user.json(&["trigger", "message.new"]);
+    let (event, mut connection) = requests.recv_timeout(TIMEOUT).expect("a request");
+    assert_eq!(json!(event.id), triggered["eventId"]);
+    connection
+        .write_all(b"HTTP/1.1 204 No Content\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+        .expect("written");
+    let delivered = std::time::Instant::now() + TIMEOUT;
+    let state =
+        || user.json(&["webhooks", "deliveries", &text(&started, "id")])["deliveries"][0]["state"].clone();
+    while state() != "delivered" {
+        assert!(std::time::Instant::now() < delivered, "the report was not sent again");
+    }
+    assert!(requests.try_recv().is_err(), "the event was sent twice");
 }
 
 /// The receiver is down, and a replica dies meanwhile: the other one sends exactly what was missed, in order.

@@ -19,7 +19,8 @@ use crate::output::sanitize_line;
 /// The status of a relation that counts.
 const ACTIVE: &str = "active";
 
-/// Makes sure that this device has a grant. Shows the manifest and asks where it has none, or where the manifest has changed.
+/// Makes sure that this device has a grant. Shows the manifest and asks where it has none, where the manifest has changed, or where
+/// the relation has scopes now that this device has not granted.
 pub(super) async fn ensure_grant(
     messenger: &Messenger,
     agent: &Aid,
@@ -34,7 +35,7 @@ pub(super) async fn ensure_grant(
     let scopes = wanted_scopes(&published, &relation, args)?;
     let is_known = stored.as_ref().is_some_and(|stored| {
         let is_same = stored.manifest == published.checked.document.canonical();
-        stored.agent == published.agent && is_same && (args.scopes.is_empty() || stored.scopes == scopes)
+        stored.agent == published.agent && is_same && is_covered(&stored.scopes, &scopes, &args.scopes)
     });
     if is_known {
         return Ok(());
@@ -49,6 +50,11 @@ pub(super) async fn ensure_grant(
         Some(_) => Ok(()),
         None => bail!("nothing was granted to {agent} on this device"),
     }
+}
+
+/// Returns whether what is granted is what the user wants. Without named scopes, more is fine: the relation takes away from it.
+fn is_covered(granted: &BTreeSet<String>, wanted: &BTreeSet<String>, named: &[String]) -> bool {
+    if named.is_empty() { wanted.is_subset(granted) } else { wanted == granted }
 }
 
 async fn find_relation(messenger: &Messenger, agent: &Aid) -> Result<ServerRelation> {
@@ -99,7 +105,9 @@ async fn is_granted(
     }
     let title = language.grant_title(&published.name, &agent.to_string(), published.version, &hash);
     let question = format!("{title}\n{}{}", describe(published, scopes, language), language.grant_question());
-    Ok(prompts.confirm(&question).await)
+    prompts.confirm(&question).await.with_context(|| {
+        format!("nobody to ask: standard input has ended\n  next: after a look at the manifest, add --accept {hash}")
+    })
 }
 
 /// Describes scopes with their tools, the most sensitive first.
@@ -126,5 +134,25 @@ fn rank(sensitivity: Sensitivity) -> u8 {
         Sensitivity::Low => 0,
         Sensitivity::Medium => 1,
         Sensitivity::High => 2,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn user_is_asked_when_the_relation_has_more_scopes_than_the_device() {
+        let set = |scopes: &[&str]| scopes.iter().map(|scope| (*scope).to_owned()).collect::<BTreeSet<_>>();
+        let named = ["a".to_owned()];
+        for (granted, wanted, named, expected) in [
+            (&["a"][..], &["a"][..], &[][..], true),
+            (&["a"], &["a", "b"], &[], false),
+            (&["a", "b"], &["a"], &[], true),
+            (&["a"], &["a"], &named, true),
+            (&["a", "b"], &["a"], &named, false),
+        ] {
+            assert_eq!(is_covered(&set(granted), &set(wanted), named), expected, "{granted:?} {wanted:?}");
+        }
     }
 }

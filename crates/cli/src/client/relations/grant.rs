@@ -87,7 +87,7 @@ async fn send(
     }
 }
 
-async fn find_active(client: &Client, agent: AgentId) -> Result<Option<RelationView>> {
+pub(super) async fn find_active(client: &Client, agent: AgentId) -> Result<Option<RelationView>> {
     let (agent, mut cursor) = (agent.to_string(), None);
     loop {
         let page = client.list_relations(false, cursor.as_deref()).await?;

@@ -5,12 +5,14 @@ mod offer;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use guildhall_domain::ids::RelationId;
+use guildhall_domain::ids::{AgentId, RelationId};
 use guildhall_protocol::rest::relations::{RelationChangeView, RelationView};
+use guildhall_sdk::Client;
 use serde_json::json;
 
 use crate::async_runtime::block_on;
 use crate::client::connection::CommonArgs;
+use crate::error::NotFoundError;
 use crate::output::{format_fields, format_optional_time, format_table, format_time, print_result};
 
 const EXAMPLES: &str = "Examples:
@@ -19,6 +21,7 @@ const EXAMPLES: &str = "Examples:
   guildhall relations ls
   guildhall relations history rel_01920000000070008000000000000000
   guildhall relations revoke rel_01920000000070008000000000000000
+  guildhall relations revoke agt_01920000000070008000000000000000
 
 A grant is for the manifest that is shown. If the agent changes it, what changed does not work before you grant again.";
 
@@ -31,11 +34,60 @@ pub(crate) struct RelationsArgs {
 
 #[derive(Args)]
 struct RelationArgs {
-    /// Id of the relation
-    #[arg(value_name = "RELATION")]
-    id: RelationId,
+    /// Id of the relation, or of its agent
+    #[arg(value_name = "RELATION", value_parser = parse_named_relation)]
+    id: NamedRelation,
     #[command(flatten)]
     common: CommonArgs,
+}
+
+/// What a user names a relation by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum NamedRelation {
+    Relation(RelationId),
+    /// Its newest relation.
+    Agent(AgentId),
+}
+
+fn parse_named_relation(text: &str) -> Result<NamedRelation, &'static str> {
+    let agent = || text.parse().map(NamedRelation::Agent);
+    text.parse().map(NamedRelation::Relation).or_else(|_| agent()).map_err(|_| {
+        "expected the id of a relation (`rel_…`) or of an agent (`agt_…`); `guildhall relations ls` lists them"
+    })
+}
+
+impl RelationArgs {
+    /// Returns a client and the relation.
+    async fn find(&self) -> Result<(Client, RelationId)> {
+        let client = self.common.connect()?.client;
+        let relation = match self.id {
+            NamedRelation::Relation(id) => id,
+            NamedRelation::Agent(agent) => find_newest(&client, agent).await?,
+        };
+        Ok((client, relation))
+    }
+}
+
+async fn find_newest(client: &Client, agent: AgentId) -> Result<RelationId> {
+    if let Some(active) = grant::find_active(client, agent).await? {
+        return Ok(active.id.parse()?);
+    }
+    let (id, mut newest, mut cursor) = (agent.to_string(), None::<RelationView>, None);
+    loop {
+        let page = client.list_relations(true, cursor.as_deref()).await?;
+        let of_agent = page.relations.into_iter().filter(|relation| relation.agent_id == id);
+        newest = newest.into_iter().chain(of_agent).max_by_key(|relation| relation.created_at);
+        cursor = page.next_cursor;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    let newest = newest.ok_or_else(|| NotFoundError {
+        object: "relation with the agent",
+        name: id,
+        next: "`guildhall relations ls --ended` lists your relations",
+    })?;
+    Ok(newest.id.parse()?)
 }
 
 #[derive(Subcommand)]
@@ -112,7 +164,8 @@ fn scopes(ids: &[String]) -> String {
 }
 
 async fn show(args: &RelationArgs) -> Result<()> {
-    let relation = args.common.connect()?.client.get_relation(args.id).await?;
+    let (client, id) = args.find().await?;
+    let relation = client.get_relation(id).await?;
     print_result(args.common.json, &json!(relation), || fields(&relation))?;
     Ok(())
 }
@@ -137,11 +190,11 @@ fn fields(relation: &RelationView) -> String {
 }
 
 async fn history(args: &RelationArgs) -> Result<()> {
-    let client = args.common.connect()?.client;
+    let (client, id) = args.find().await?;
     let mut changes = Vec::new();
     loop {
         let before = changes.last().map(|change: &RelationChangeView| change.number);
-        let page = client.list_relation_history(args.id, before).await?;
+        let page = client.list_relation_history(id, before).await?;
         changes.extend(page);
         if changes.last().is_none_or(|last| last.number <= 1) {
             break;
@@ -160,7 +213,8 @@ fn change_row(change: &RelationChangeView) -> [String; 5] {
 }
 
 async fn revoke(args: &RelationArgs) -> Result<()> {
-    let ended = args.common.connect()?.client.delete_relation(args.id).await?;
+    let (client, id) = args.find().await?;
+    let ended = client.delete_relation(id).await?;
     print_result(args.common.json, &json!(ended), || {
         format!(
             "took back from {}: {}; removed calls that no device had received: {}",
