@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use guildhall_domain::agents::diff::ManifestDiff;
-use guildhall_domain::agents::manifest::document::{LARGE_BYTES, MAX_BYTES};
+use guildhall_domain::agents::manifest::document::MAX_BYTES;
 use guildhall_domain::agents::tool_calls::{ConversationKind, ToolCall};
 use guildhall_protocol::manifest::{CheckedManifest, check, compile_input_schema};
 use guildhall_sdk::guard::ToolGrant;
@@ -71,7 +71,7 @@ fn time(check: impl Fn() -> bool) -> Duration {
 fn measure_diff() -> Result<(usize, Duration)> {
     let (old, new) = (manifest(0)?, manifest(1)?);
     let bytes = old.document.canonical().len();
-    ensure!((LARGE_BYTES..=MAX_BYTES).contains(&bytes), "a large manifest: {bytes}");
+    ensure!(bytes == MAX_BYTES, "a manifest of the largest size, not of {bytes} bytes");
     let mut times = Vec::new();
     for _ in 0..DIFFS {
         let start = Instant::now();
@@ -86,12 +86,23 @@ fn tool_name(number: usize) -> String {
     format!("write_file_{number}")
 }
 
+/// Returns a manifest of the largest size: the descriptions of the tools fill it.
 fn manifest(revision: usize) -> Result<CheckedManifest> {
+    let bytes = manifest_with(revision, 0)?.document.canonical().len();
+    manifest_with(revision, MAX_BYTES.saturating_sub(bytes))
+}
+
+/// Returns a manifest whose descriptions have so many further bytes, together.
+fn manifest_with(revision: usize, filling: usize) -> Result<CheckedManifest> {
+    let words = |number: usize| {
+        let length = filling / TOOLS + usize::from(number < filling % TOOLS);
+        "Writes a file. ".chars().cycle().take(length).collect::<String>()
+    };
     let tools: Vec<Value> = (0..TOOLS)
         .map(|number| {
             json!({
                 "name": tool_name(number), "description_i18n_key": "key",
-                "description_fallback": format!("Revision {revision}. {}", "Writes a file. ".repeat(10)),
+                "description_fallback": format!("Revision {revision}. {}", words(number)),
                 "input_schema": input_schema(), "permission_scope": SCOPE,
             })
         })

@@ -35,7 +35,7 @@ struct LongTest {
     size: u32,
 }
 
-const LONG_TESTS: [LongTest; 16] = [
+const LONG_TESTS: [LongTest; 17] = [
     LongTest {
         name: "runner-kills",
         about: "SIGKILL of runners during tool calls: no call is repeated, no process survives, the run continues",
@@ -140,6 +140,13 @@ const LONG_TESTS: [LongTest; 16] = [
         package: "guildhall-cli",
         test: "agui_reload::reloaded_pages_miss_and_double_nothing_while_replicas_are_killed",
         size: 200,
+    },
+    LongTest {
+        name: "tool-calls",
+        about: "167 agents on two replicas call tools 60 times each within a minute: every call is stored once, the 61st is refused",
+        package: "guildhall-cli",
+        test: "tool_calls::load::calls_up_to_the_limit_are_stored_once_and_the_next_is_refused",
+        size: 167,
     },
     LongTest {
         name: "manifest-diff",

@@ -75,25 +75,34 @@ impl Pair {
     }
 }
 
+/// Pairs that are made for each pair that is compared, at most: some changes make a schema invalid.
+const ATTEMPTS: u32 = 2;
+
 /// Full size: `cargo xtask long manifest-diff`.
 #[test]
 fn diff_is_never_more_lenient_than_the_values() {
     let mut random = Rounds::from_env(PAIRS);
+    let size = random.size();
     let (mut compared_pairs, mut narrower, mut widened) = (0, 0, 0);
-    for round in 0..random.size() {
-        if let Some(pair) = mutated_pair(&mut random) {
+    for round in 0..size.saturating_mul(ATTEMPTS) {
+        if compared_pairs < size
+            && let Some(pair) = mutated_pair(&mut random)
+        {
             compared_pairs += 1;
             narrower += u32::from(check_mutation(&pair, &mut random, round));
         }
-        widened += u32::from(check_widening(&mut random, round));
+        if widened < size {
+            widened += u32::from(check_widening(&mut random, round));
+        }
     }
+    assert_eq!((compared_pairs, widened), (size, size), "too many changes make a schema invalid");
     random.report(&format!(
         "{compared_pairs} pairs of schemas with random changes: in {narrower} of them a value was found that the new schema no longer \
          allows, and the diff asked again or broke the contract each time. {widened} pairs with random widenings: none broke the \
          contract, and no value was found that the new schema does not allow.\n"
     ));
     // The test is of no use without such pairs.
-    assert!(narrower * 8 > random.size() && widened * 2 > random.size(), "{narrower} {widened}");
+    assert!(narrower * 8 > size, "{narrower}");
 }
 
 fn mutated_pair(random: &mut Rounds) -> Option<Pair> {

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use guildhall_domain::agents::tool_calls::ToolOutcome;
+use guildhall_domain::identity::Aid;
 use guildhall_domain::ids::AgentId;
 use guildhall_runtime::Clock;
 use guildhall_sdk::guard::{
@@ -79,9 +80,10 @@ pub(super) fn manifest() -> Value {
     })
 }
 
-/// The person at the device. None: no answer.
+/// The person at the device. None: no answer, until they allow it late.
 #[derive(Debug, Default)]
 pub(super) struct Person {
+    pub(super) allows_late: Notify,
     pub(super) answer: Mutex<Option<PromptAnswer>>,
     pub(super) asked: Mutex<Vec<ToolPrompt>>,
 }
@@ -111,7 +113,10 @@ impl Prompts for Owner {
         let answer = *self.person.answer.lock().expect("not poisoned");
         match answer {
             Some(answer) => answer,
-            None => std::future::pending().await,
+            None => {
+                self.person.allows_late.notified().await;
+                PromptAnswer::Allow
+            }
         }
     }
 }
@@ -191,8 +196,10 @@ impl ToolFixture {
             owner: Owner::default(),
             audit: tempfile::tempdir().expect("a folder"),
         };
-        fixture.create_agent().await;
-        fixture.grant().await;
+        fixture.create_tenant().await;
+        fixture.agent = fixture.create_agent("helper", &fixture.helper.owner.aid).await;
+        fixture.relation = fixture.grant(fixture.agent).await;
+        fixture.store_grant().await;
         fixture
     }
 
@@ -203,32 +210,49 @@ impl ToolFixture {
         (response.status().as_u16(), response.json().await.unwrap_or(Value::Null))
     }
 
-    async fn create_agent(&mut self) {
+    async fn create_tenant(&self) {
         let tenant = json!({ "slug": "acme", "name": "Acme" });
         let (status, created) = self.api(Method::POST, "/api/v1/tenants", tenant).await;
         assert_eq!(status, 201, "{created}");
+    }
+
+    /// Creates a published agent that speaks with an AID.
+    async fn create_agent(&self, slug: &str, aid: &Aid) -> AgentId {
         let agent = json!({
-            "tenantId": "acme", "slug": "helper", "name": "Helper", "projectId": "acme/web",
+            "tenantId": "acme", "slug": slug, "name": "Helper", "projectId": "acme/web",
             "workspaceRef": { "kind": "empty" }, "providerId": "local", "backendProfile": "demo",
             "capabilityManifest": manifest(),
         });
         let (status, created) = self.api(Method::POST, "/api/v1/agents", agent).await;
         assert_eq!(status, 201, "{created}");
-        self.agent = created["id"].as_str().and_then(|id| id.parse().ok()).expect("an id");
-        let path = format!("/api/v1/agents/{}", self.agent);
+        let id: AgentId = created["id"].as_str().and_then(|id| id.parse().ok()).expect("an id");
+        let path = format!("/api/v1/agents/{id}");
         let (status, published) = self.api(Method::PATCH, &path, json!({ "published": true })).await;
         assert_eq!(status, 200, "{published}");
-        let aid = json!({ "aid": self.helper.owner.aid.to_string() });
+        let aid = json!({ "aid": aid.to_string() });
         let (status, set) = self.api(Method::PUT, &format!("{path}/aid"), aid).await;
         assert!(status < 300, "{status} {set}");
+        id
     }
 
-    /// Grants on the server, and on the device.
-    async fn grant(&mut self) {
-        let consent = json!({ "agent_id": self.agent.to_string(), "granted_scopes": GRANTED });
+    /// Grants on the server. Returns the relation.
+    async fn grant(&self, agent: AgentId) -> String {
+        let consent = json!({ "agent_id": agent.to_string(), "granted_scopes": GRANTED });
         let (status, relation) = self.api(Method::POST, "/h2a/relations", consent).await;
         assert_eq!(status, 201, "{relation}");
-        self.relation = relation["id"].as_str().expect("an id").to_owned();
+        relation["id"].as_str().expect("an id").to_owned()
+    }
+
+    /// Creates another agent that the user has granted scopes to, with a device at one of the replicas.
+    pub(super) async fn add_agent(&self, name: &str, replica: usize) -> RustDevice {
+        let owner = RustAid::of_operator(&self.replicas, &AidUser::create(&self.replicas.operator(), name));
+        let agent = self.create_agent(name, &owner.aid).await;
+        self.grant(agent).await;
+        RustDevice::start(&owner, &[self.replicas.url(replica)])
+    }
+
+    /// Grants on the device.
+    async fn store_grant(&self) {
         let published = fetch_published_manifest(&self.alice.messenger, self.agent).await.expect("published");
         let scopes: BTreeSet<String> = GRANTED.map(str::to_owned).into();
         let grant = published.grant(scopes, Clock::system().now());
@@ -240,6 +264,18 @@ impl ToolFixture {
         let path = format!("/h2a/relations/{}", self.relation);
         let (status, changed) = self.api(Method::PATCH, &path, json!({ "granted_scopes": scopes })).await;
         assert_eq!(status, 200, "{changed}");
+    }
+
+    pub(super) async fn patch_agent(&self, change: Value) {
+        let (status, changed) =
+            self.api(Method::PATCH, &format!("/api/v1/agents/{}", self.agent), change).await;
+        assert_eq!(status, 200, "{changed}");
+    }
+
+    /// Agrees to the current manifest, on the server and on the device.
+    pub(super) async fn agree_again(&self) {
+        self.change_grant(&GRANTED).await;
+        self.store_grant().await;
     }
 
     pub(super) async fn revoke(&self) {
@@ -266,8 +302,21 @@ impl ToolFixture {
         inbox: &TestInbox,
         test: impl AsyncFnOnce(&mut UnboundedReceiver<GuardNotice>) -> T,
     ) -> T {
+        self.run_with(inbox, |_| {}, test).await
+    }
+
+    /// Does the same, and something as soon as the guard gives a notice.
+    pub(super) async fn run_with<T>(
+        &self,
+        inbox: &TestInbox,
+        mut on_notice: impl FnMut(&GuardNotice) + Send,
+        test: impl AsyncFnOnce(&mut UnboundedReceiver<GuardNotice>) -> T,
+    ) -> T {
         let (notices, mut noticed) = unbounded_channel();
-        let guarding = Box::pin(inbox.run(move |notice| drop(notices.send(notice))));
+        let guarding = Box::pin(inbox.run(move |notice| {
+            on_notice(&notice);
+            drop(notices.send(notice));
+        }));
         let testing = Box::pin(async {
             next_notice(&mut noticed, |notice| matches!(notice, GuardNotice::Ready)).await;
             test(&mut noticed).await

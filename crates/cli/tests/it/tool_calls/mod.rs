@@ -1,6 +1,8 @@
 //! An agent calls tools of a user's device, over two replicas, with the Rust client on both sides.
 
+mod changes;
 mod fixture;
+mod load;
 mod network;
 
 use std::collections::BTreeMap;

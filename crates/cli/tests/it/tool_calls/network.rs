@@ -1,6 +1,6 @@
 //! The network between a device and its replica, which a test cuts.
 
-use std::io;
+use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
@@ -15,6 +15,8 @@ pub(super) enum Passage {
     Everything,
     /// A guard that asks what may be called gets no answer.
     NoManifests,
+    /// The replica gets nothing more from the device, which does not notice.
+    NothingFromDevice,
     /// All connections break.
     Nothing,
 }
@@ -86,15 +88,28 @@ impl Shared {
             let _closed_already = to_client.shutdown(Shutdown::Both);
         });
         let (mut from_client, mut to_replica) = (client, replica);
-        let _ended = io::copy(&mut from_client, &mut to_replica);
+        let _ended = self.copy_from_device(&mut from_client, &mut to_replica);
         to_replica.shutdown(Shutdown::Both)
+    }
+
+    fn copy_from_device(&self, from: &mut TcpStream, to: &mut TcpStream) -> io::Result<()> {
+        let mut buffer = [0; 16 * 1024];
+        loop {
+            let count = from.read(&mut buffer)?;
+            if count == 0 {
+                return Ok(());
+            }
+            let is_held = |state: &mut State| state.passage == Passage::NothingFromDevice;
+            drop(self.changed.wait_while(self.lock(), is_held).expect("the lock is not poisoned"));
+            to.write_all(&buffer[..count])?;
+        }
     }
 
     /// Waits until a connection passes. From then on it can be cut.
     fn wait_for_passage(&self, client: &TcpStream) -> io::Result<()> {
         let asks_for_manifest = asks_for_manifest(client)?;
         let is_held = |state: &mut State| match state.passage {
-            Passage::Everything => false,
+            Passage::Everything | Passage::NothingFromDevice => false,
             Passage::NoManifests => asks_for_manifest,
             Passage::Nothing => true,
         };
