@@ -49,17 +49,30 @@ pub async fn find_unsealed(
     Ok(streams.collect())
 }
 
-/// Marks all streams of a journal that match, and no others. An append marks its stream by itself; this finds what was sealed for
-/// another filter, by another version, or changed by hand.
-pub async fn mark_unsealed(store: &Store, journal: Journal, filter: SealFilter) -> Result<(), StoreError> {
+/// Marks the streams that match of one page of a journal, ordered by owner and starting at `from`, and removes the marks of all streams
+/// that do not match. Returns the owner with which the page ended, if there may be more. An append marks its stream by itself; this
+/// finds what was sealed for another filter, by another version, or changed by hand.
+pub async fn mark_unsealed(
+    store: &Store,
+    journal: Journal,
+    filter: SealFilter,
+    from: Uuid,
+    limit: u32,
+) -> Result<Option<Uuid>, StoreError> {
     let with_unsigned = filter == SealFilter::UnsealedOrUnsigned;
-    sqlx::query_file!("queries/journal_seals/mark_unsealed.sql", journal.number(), with_unsigned)
-        .execute(&store.pool)
-        .await?;
+    let last = sqlx::query_file_scalar!(
+        "queries/journal_seals/mark_unsealed.sql",
+        journal.number(),
+        with_unsigned,
+        from,
+        i64::from(limit)
+    )
+    .fetch_optional(&store.pool)
+    .await?;
     sqlx::query_file!("queries/journal_seals/unmark_sealed.sql", journal.number(), with_unsigned)
         .execute(&store.pool)
         .await?;
-    Ok(())
+    Ok(last)
 }
 
 /// Removes the mark of a stream that is sealed up to its end. Appends wait from here to the commit, so this is the last step of a

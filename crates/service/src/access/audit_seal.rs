@@ -3,8 +3,8 @@
 //! Appends do not touch the chain; entries are sealed in batches. A log that another replica is sealing is skipped. With
 //! a signing key, each batch ends with a checkpoint, which is also appended to the anchor file.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use guildhall_domain::access::audit_chain::{self, AuditSealError, ChainTip, UnsealedEntry};
 use guildhall_domain::access::audit_checkpoint::{AuditLog, Checkpoint, CheckpointStatement};
@@ -34,9 +34,12 @@ const LOG_PAGE_SIZE: u32 = 100;
 /// Rounds between two comparisons of all checkpoints with the anchor file: a minute with the default interval.
 const ANCHOR_CHECK_ROUNDS: u32 = 30;
 
-/// Rounds between two looks at all logs: a minute with the default interval. Between them, only marked logs are read. A log that
-/// somebody has rewritten in the database may have no mark.
-const FULL_LOOK_ROUNDS: u32 = 30;
+/// Rounds between two looks at logs without a mark: a minute with the default interval. Between them, only marked logs are read. A log
+/// that somebody has rewritten in the database may have no mark.
+const UNMARKED_LOOK_ROUNDS: u32 = 30;
+
+/// Logs of one such look: some milliseconds, however many logs there are. The next look continues where this one ended.
+const UNMARKED_LOOK_SIZE: u32 = 10_000;
 
 #[derive(Debug)]
 pub struct AuditSeal {
@@ -45,8 +48,14 @@ pub struct AuditSeal {
     signer: Option<CheckpointSigner>,
     /// Ends a round between two batches.
     stop: CancellationToken,
-    /// Rounds until the next look at all logs. The first round looks: logs may have been sealed without a signing key before.
-    full_look_in: AtomicU32,
+    unmarked: Mutex<UnmarkedLook>,
+}
+
+/// The next look at logs without a mark. The first round looks: logs may have been sealed without a signing key before.
+#[derive(Debug, Default)]
+struct UnmarkedLook {
+    rounds_left: u32,
+    from: Uuid,
 }
 
 /// Signs checkpoints and anchors them.
@@ -221,21 +230,33 @@ impl Reconciler for AuditSeal {
 impl AuditSeal {
     #[must_use]
     pub fn new(store: Store, signer: Option<CheckpointSigner>, stop: CancellationToken) -> Self {
-        Self { store, signer, stop, full_look_in: AtomicU32::new(0) }
+        Self { store, signer, stop, unmarked: Mutex::default() }
     }
 
     fn filter(&self) -> SealFilter {
         if self.signer.is_some() { SealFilter::UnsealedOrUnsigned } else { SealFilter::Unsealed }
     }
 
-    /// Looks at all logs in the first round, and then now and then.
+    /// Looks at a page of all logs in the first round, and then now and then.
     async fn mark_unsealed(&self) -> Result<(), StoreError> {
-        let left = self.full_look_in.load(Ordering::Relaxed);
-        self.full_look_in.store(left.checked_sub(1).unwrap_or(FULL_LOOK_ROUNDS), Ordering::Relaxed);
-        if left == 0 {
-            journal_seals::mark_unsealed(&self.store, Journal::Audit, self.filter()).await?;
-        }
+        let Some(from) = self.unmarked_look_from() else { return Ok(()) };
+        let (journal, filter) = (Journal::Audit, self.filter());
+        let last =
+            journal_seals::mark_unsealed(&self.store, journal, filter, from, UNMARKED_LOOK_SIZE).await?;
+        self.unmarked_look().from = last.and_then(after).unwrap_or_default();
         Ok(())
+    }
+
+    /// Returns the log with which the look of this round begins, if one is due.
+    fn unmarked_look_from(&self) -> Option<Uuid> {
+        let mut look = self.unmarked_look();
+        let left = look.rounds_left;
+        look.rounds_left = left.checked_sub(1).unwrap_or(UNMARKED_LOOK_ROUNDS);
+        (left == 0).then_some(look.from)
+    }
+
+    fn unmarked_look(&self) -> MutexGuard<'_, UnmarkedLook> {
+        self.unmarked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn seal(&self, lagging: UnsealedStream) -> Result<(), LogErrorCause> {

@@ -157,6 +157,31 @@ async fn mark_stays_while_a_writer_has_not_committed() {
     journal_seals::unmark(&mut tx, stream, seq(2)).await.expect("written");
     tx.commit().await.expect("committed");
     assert_eq!(find().await, vec![]);
-    journal_seals::mark_unsealed(&store, Journal::Audit, SealFilter::Unsealed).await.expect("marked");
-    assert_eq!(find().await.len(), 1, "a look at all logs finds it again");
+    let (journal, filter) = (Journal::Audit, SealFilter::Unsealed);
+    let last = journal_seals::mark_unsealed(&store, journal, filter, Uuid::nil(), 2).await.expect("marked");
+    assert_eq!((find().await.len(), last), (1, None), "a look at all logs finds it again");
+}
+
+#[tokio::test]
+async fn look_at_unmarked_logs_continues_page_by_page() {
+    let db = TestDb::new().await;
+    let store = store(db.url());
+    let streams: Vec<Stream> = (1..=5).map(audit).collect();
+    for stream in &streams {
+        append(&store, *stream).await;
+        let mut tx = store.begin().await.expect("a transaction");
+        journal_seals::lock(&mut tx, *stream).await.expect("locked");
+        journal_seals::unmark(&mut tx, *stream, seq(1)).await.expect("written");
+        tx.commit().await.expect("committed");
+    }
+    let mut pages = Vec::new();
+    let mut from = Some(Uuid::nil());
+    while let Some(owner) = from {
+        let (journal, filter) = (Journal::Audit, SealFilter::Unsealed);
+        let last = journal_seals::mark_unsealed(&store, journal, filter, owner, 2).await.expect("marked");
+        let found = journal_seals::find_unsealed(&store, journal, filter, Uuid::nil(), 10).await;
+        pages.push(found.expect("found").len());
+        from = last.map(|last| Uuid::from_u128(last.as_u128() + 1));
+    }
+    assert_eq!(pages, [2, 4, 5]);
 }

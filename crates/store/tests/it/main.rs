@@ -3,6 +3,7 @@
 #![allow(clippy::expect_used, reason = "a failing helper fails its test")]
 
 mod fixtures;
+mod flat_backlog;
 mod flat_reads;
 mod folds;
 mod journal;
