@@ -22,6 +22,9 @@ const DAY: SignedDuration = SignedDuration::from_hours(24);
 /// The longest time that a statement may wait for a lock while a partition is dropped.
 const LONGEST_LOCK: &str = "50ms";
 
+/// Statements before the drop begins, and after it has ended.
+const STATEMENTS_AROUND: u32 = 100;
+
 /// Makes ids that begin with a time, as those of the server do.
 const ID_FUNCTION: &str =
     "CREATE FUNCTION sim_id(at timestamptz, kind integer, number integer) RETURNS uuid LANGUAGE sql AS $$
@@ -127,25 +130,28 @@ impl RetentionSimulation {
         let last = "SELECT tableoid::regclass::text FROM journal_entries WHERE journal = 2 ORDER BY owner DESC LIMIT 1";
         let name = self.sql.texts(last).await.remove(0);
         let partition = all.iter().find(|partition| partition.name == name).expect("the partition");
-        let (stop, traffic) = (CancellationToken::new(), self.cluster.db.sql().await);
+        let (busy, stop) = (CancellationToken::new(), CancellationToken::new());
+        let traffic = self.cluster.db.sql().await;
         let drop = async {
+            busy.cancelled().await;
             let began = Instant::now();
             assert!(journal::drop_run_partition(&self.store, partition).await.expect("dropped"));
             stop.cancel();
             began.elapsed()
         };
-        let (took, statements) = join(drop, use_events(traffic, &stop)).await;
+        let (took, statements) = join(drop, use_events(traffic, &busy, &stop)).await;
         let exists = format!("SELECT count(*) FROM pg_class WHERE relname = '{name}'");
         assert_eq!(self.sql.number(exists).await, 0);
         (took, statements)
     }
 }
 
-/// Reads and writes events; a statement that waits longer for a lock fails.
-async fn use_events(mut sql: SqlConnection, stop: &CancellationToken) -> u32 {
+/// Reads and writes events until some time after the partition is dropped; a statement that waits longer for a lock fails. Returns how
+/// many succeeded.
+async fn use_events(mut sql: SqlConnection, busy: &CancellationToken, stop: &CancellationToken) -> u32 {
     sql.execute(format!("SET lock_timeout = '{LONGEST_LOCK}'")).await;
-    let mut statements = 0;
-    while !stop.is_cancelled() || statements == 0 {
+    let (mut statements, mut stopped_at) = (0, None);
+    while stopped_at.is_none_or(|stopped| statements < stopped + STATEMENTS_AROUND) {
         let insert = format!(
             "INSERT INTO journal_entries (journal, owner, seq, id, kind, body)
              SELECT 2, sim_id(now() + interval '49 days', 2, {statements}), 1, gen_random_uuid(), 'status', '{{}}'"
@@ -153,6 +159,12 @@ async fn use_events(mut sql: SqlConnection, stop: &CancellationToken) -> u32 {
         sql.execute(insert).await;
         sql.execute("SELECT count(*) FROM (SELECT FROM journal_entries WHERE journal = 2 ORDER BY owner LIMIT 10) AS page").await;
         statements += 2;
+        if statements >= STATEMENTS_AROUND {
+            busy.cancel();
+        }
+        if stop.is_cancelled() {
+            stopped_at = stopped_at.or(Some(statements));
+        }
     }
     statements
 }
