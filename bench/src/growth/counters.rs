@@ -1,4 +1,5 @@
-//! What PostgreSQL has counted for the role of the server: statements, and the blocks that they touched.
+//! What PostgreSQL has counted for the role of the server: statements, the rows that they returned or changed, and the blocks that they
+//! touched.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +13,19 @@ use crate::installation::Installation;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Counts {
     pub(crate) statements: f64,
+    pub(crate) rows: f64,
     pub(crate) blocks: f64,
+}
+
+impl Counts {
+    /// Combines each count with the same count of another one.
+    fn combine(&self, other: &Self, combine: impl Fn(f64, f64) -> f64) -> Self {
+        Self {
+            statements: combine(self.statements, other.statements),
+            rows: combine(self.rows, other.rows),
+            blocks: combine(self.blocks, other.blocks),
+        }
+    }
 }
 
 pub(crate) struct Counters {
@@ -44,9 +57,7 @@ impl Counters {
         let before = self.read().await?;
         let done = work.await?;
         let after = self.read().await?;
-        let counts =
-            Counts { statements: after.statements - before.statements, blocks: after.blocks - before.blocks };
-        Ok((done, counts))
+        Ok((done, after.combine(&before, |after, before| after - before)))
     }
 
     /// Counts for some time, and returns the counts of a second.
@@ -59,7 +70,7 @@ impl Counters {
             })
             .await?;
         let seconds = began.elapsed().as_secs_f64();
-        Ok(Counts { statements: counts.statements / seconds, blocks: counts.blocks / seconds })
+        Ok(counts.combine(&counts, |count, _| count / seconds))
     }
 
     pub(crate) async fn execute(&mut self, sql: String) -> Result<()> {
@@ -69,12 +80,13 @@ impl Counters {
 
     async fn read(&mut self) -> Result<Counts> {
         #[expect(clippy::disallowed_methods, reason = "a benchmark reads the counters of PostgreSQL")]
-        let (statements, blocks): (f64, f64) = sqlx::query_as(
-            "SELECT coalesce(sum(calls), 0)::float8, coalesce(sum(shared_blks_hit + shared_blks_read), 0)::float8
+        let (statements, rows, blocks): (f64, f64, f64) = sqlx::query_as(
+            "SELECT coalesce(sum(calls), 0)::float8, coalesce(sum(rows), 0)::float8,
+                 coalesce(sum(shared_blks_hit + shared_blks_read), 0)::float8
              FROM pg_stat_statements INNER JOIN pg_roles ON pg_roles.oid = userid WHERE rolname = 'guildhall'",
         )
         .fetch_one(&mut self.sql)
         .await?;
-        Ok(Counts { statements, blocks })
+        Ok(Counts { statements, rows, blocks })
     }
 }

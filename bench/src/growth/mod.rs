@@ -30,19 +30,44 @@ const LISTED_RUNS: usize = 10;
 const FINISHED_RUNS: usize = 10_000;
 const TENANTS: usize = 1_000;
 
+/// Rows of an operation that are noise: what reconcilers read meanwhile.
+const ROWS_FLOOR: f64 = 30.0;
+
+/// Blocks of an operation that are noise: another level of some indexes.
+const BLOCKS_FLOOR: f64 = 300.0;
+
+/// What does not grow.
+#[derive(Clone, Copy)]
+enum Flat {
+    /// Statements: one of them reads a row for each of N.
+    Statements,
+    /// Statements, rows and blocks: N is what else there is.
+    Everything,
+}
+
 /// A cost with N, and with ten times as many.
 struct Growth {
     what: &'static str,
+    flat: Flat,
     unit: &'static str,
     n: usize,
     costs: [Counts; 2],
 }
 
 impl Growth {
-    /// Returns the cost of 10 N over that of N. Less than one statement is one: there is nothing to save.
+    /// Returns the cost of 10 N over that of N, of what is flat. Less than a floor is the floor: there is nothing to save.
     fn ratio(&self) -> f64 {
-        let of = |cost: fn(&Counts) -> f64| cost(&self.costs[1]).max(1.0) / cost(&self.costs[0]).max(1.0);
-        of(|counts| counts.statements)
+        let of = |count: fn(&Counts) -> f64, floor: f64| {
+            count(&self.costs[1]).max(floor) / count(&self.costs[0]).max(floor)
+        };
+        let statements = of(|counts| counts.statements, 1.0);
+        match self.flat {
+            Flat::Statements => statements,
+            Flat::Everything => {
+                let rows = of(|counts| counts.rows, ROWS_FLOOR);
+                statements.max(rows).max(of(|counts| counts.blocks, BLOCKS_FLOOR))
+            }
+        }
     }
 
     /// Returns the statements that each further one costs.
@@ -54,13 +79,15 @@ impl Growth {
     fn print(&self) {
         let [few, many] = &self.costs;
         println!(
-            "{}: {:.1} statements and {:.0} blocks {} with {}, {:.1} and {:.0} with {} ({:.2})",
+            "{}: {:.1} statements, {:.0} rows and {:.0} blocks {} with {}; {:.1}, {:.0} and {:.0} with {} ({:.2})",
             self.what,
             few.statements,
+            few.rows,
             few.blocks,
             self.unit,
             self.n,
             many.statements,
+            many.rows,
             many.blocks,
             self.n * 10,
             self.ratio()
@@ -78,7 +105,10 @@ async fn measure(installation: &Installation) -> Result<()> {
     let tenant = installation.create_tenant().await?;
     let mut counters = Counters::open(installation).await?;
     let idle = counters.per_second(IDLE).await?;
-    println!("idle server: {:.1} statements and {:.0} blocks a second", idle.statements, idle.blocks);
+    println!(
+        "idle server: {:.1} statements, {:.0} rows and {:.0} blocks a second",
+        idle.statements, idle.rows, idle.blocks
+    );
     let mut growths = vec![
         followers(installation, &signed_in(installation, &tenant).await?, &mut counters).await?,
         waiting_runners(installation, &signed_in(installation, &tenant).await?, &mut counters).await?,
@@ -117,7 +147,7 @@ async fn followers(installation: &Installation, tenant: &Tenant, counters: &mut 
         costs.push(counters.per_second(IDLE).await?);
         ensure!(open_streams(installation).await? == count, "streams were closed");
     }
-    growth("followers with tokens of their own", "a second", FOLLOWERS, costs)
+    growth("followers with tokens of their own", "a second", Flat::Statements, FOLLOWERS, costs)
 }
 
 async fn waiting_runners(
@@ -134,7 +164,7 @@ async fn waiting_runners(
         let other = installation.request(Method::GET, "/api/v1/whoami", &tenant.access, json!({})).await;
         other.context("another request while runners wait")?;
     }
-    growth("waiting runners", "a second", WAITING_RUNNERS, costs)
+    growth("waiting runners", "a second", Flat::Statements, WAITING_RUNNERS, costs)
 }
 
 /// Counts from the request that sends a command to the grant of its run.
@@ -158,7 +188,7 @@ async fn offered_run(
         costs.push(counters.during(offer).await?.1);
         end_run(installation, tenant, &run).await?;
     }
-    growth("a command until a waiting runner has its run", "", RUNNERS_AT_AN_OFFER, costs)
+    growth("a command until a waiting runner has its run", "", Flat::Everything, RUNNERS_AT_AN_OFFER, costs)
 }
 
 async fn held_runs(installation: &Installation, tenant: &Tenant, counters: &mut Counters) -> Result<Growth> {
@@ -169,7 +199,7 @@ async fn held_runs(installation: &Installation, tenant: &Tenant, counters: &mut 
         tokio::time::sleep(SETTLE).await;
         costs.push(counters.per_second(IDLE).await?);
     }
-    growth("idle runs that runners hold", "a second", HELD_RUNS, costs)
+    growth("idle runs that runners hold", "a second", Flat::Statements, HELD_RUNS, costs)
 }
 
 async fn listed_runs(
@@ -185,7 +215,7 @@ async fn listed_runs(
         ensure!(listed["runs"].as_array().is_some_and(|runs| runs.len() == limit), "too few runs: {listed}");
         costs.push(counts);
     }
-    growth("a list of runs", "", LISTED_RUNS, costs)
+    growth("a list of runs", "", Flat::Statements, LISTED_RUNS, costs)
 }
 
 /// Counts a claim while other runs wait that the runner could claim as well.
@@ -209,7 +239,7 @@ async fn pending_runs(
         ensure!(!claimed["grant"].is_null(), "no run was claimed");
         costs.push(counts);
     }
-    growth("a claim beside pending runs", "", PENDING_RUNS, costs)
+    growth("a claim beside pending runs", "", Flat::Everything, PENDING_RUNS, costs)
 }
 
 /// Counts a run from its creation to its end, with a list of runs, beside runs that have ended.
@@ -233,7 +263,7 @@ async fn finished_runs(
         };
         costs.push(counters.during(whole_run).await?.1);
     }
-    growth("a run and a list beside finished runs", "", FINISHED_RUNS, costs)
+    growth("a run and a list beside finished runs", "", Flat::Everything, FINISHED_RUNS, costs)
 }
 
 /// Counts an idle server.
@@ -244,7 +274,7 @@ async fn tenants(counters: &mut Counters) -> Result<Growth> {
         tokio::time::sleep(SETTLE).await;
         costs.push(counters.per_second(IDLE).await?);
     }
-    growth("tenants with an audit log, idle server", "a second", TENANTS, costs)
+    growth("tenants with an audit log, idle server", "a second", Flat::Everything, TENANTS, costs)
 }
 
 async fn send_turn(installation: &Installation, tenant: &Tenant, run: &str) -> Result<String> {
@@ -259,9 +289,15 @@ async fn end_run(installation: &Installation, tenant: &Tenant, run: &str) -> Res
     Ok(())
 }
 
-fn growth(what: &'static str, unit: &'static str, n: usize, costs: Vec<Counts>) -> Result<Growth> {
+fn growth(
+    what: &'static str,
+    unit: &'static str,
+    flat: Flat,
+    n: usize,
+    costs: Vec<Counts>,
+) -> Result<Growth> {
     let costs = costs.try_into().ok().context("two costs")?;
-    let growth = Growth { what, unit, n, costs };
+    let growth = Growth { what, flat, unit, n, costs };
     growth.print();
     Ok(growth)
 }
