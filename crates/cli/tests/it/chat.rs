@@ -83,6 +83,25 @@ fn piped_lines_are_sent_in_order_and_answers_are_lines() {
 }
 
 #[test]
+fn piped_chat_waits_for_an_answer_and_says_when_there_is_none() {
+    let Pair { alice, bobby, .. } = &Pair::start();
+    bobby.user.run_with_stdin(&["chat", &alice.aid], "an earlier message\n");
+    let unanswered = alice.user.run_with_stdin(&["chat", &bobby.aid, "--wait", "1s"], "are you there?\n");
+    assert_eq!(unanswered.status.code(), Some(1));
+    assert!(stderr(&unanswered).contains("bobby.guildhall.test has not answered"), "{}", stderr(&unanswered));
+    let answered = std::thread::scope(|scope| {
+        let waits =
+            scope.spawn(|| alice.user.run_with_stdin(&["chat", &bobby.aid, "--wait", "60s"], "now?\n"));
+        let read = || stdout(&bobby.user.run_with_stdin(&["chat", &alice.aid], ""));
+        assert!((0..100).any(|_| read().contains("now?")), "the message does not arrive");
+        bobby.user.run_with_stdin(&["chat", &alice.aid], "yes\n");
+        waits.join().expect("alice's chat")
+    });
+    let last = stdout(&answered).lines().last().map(str::to_owned);
+    assert_eq!((answered.status.code(), last.is_some_and(|line| line.ends_with(": yes"))), (Some(0), true));
+}
+
+#[test]
 fn chat_refuses_itself_and_says_what_was_not_sent() {
     let Pair { alice, .. } = &Pair::start();
     let own = alice.user.run(&["chat", &alice.aid]);

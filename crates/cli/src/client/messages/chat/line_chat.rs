@@ -1,9 +1,12 @@
 //! A chat without a terminal: lines of standard input are messages.
 
+use std::time::Duration;
+
 use anyhow::{Result, bail};
 use guildhall_domain::identity::Aid;
 use guildhall_runtime::Clock;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::super::command_error;
 use super::conversation::{ChatEvent, Conversation, Outbox, SendOutcome};
@@ -23,6 +26,10 @@ pub(super) struct LineChat {
     time: LocalTime,
     clock: Clock,
     earlier: Vec<ChatEntry>,
+    /// How long an answer is waited for.
+    wait: Option<Duration>,
+    /// The other has written since the last message was sent.
+    is_answered: bool,
     /// Messages that were not sent.
     failed: usize,
 }
@@ -39,20 +46,30 @@ impl LineChat {
             time: LocalTime::find(),
             clock: Clock::system(),
             earlier,
+            wait: args.wait,
+            is_answered: false,
             failed: 0,
         }
     }
 
-    /// Runs until standard input has ended, everything is sent, and what had come before is printed.
+    /// Runs until standard input has ended, everything is sent, what had come before is printed, and the answer is there, if one is
+    /// waited for.
     pub(super) async fn run(mut self) -> Result<()> {
         for entry in std::mem::take(&mut self.earlier) {
             self.print(&entry)?;
         }
         let mut inbox = self.device.messenger.follow().with_auto_ack();
         let mut input = Some(InputLines::start());
-        let mut has_caught_up = false;
-        while input.is_some() || !self.outbox.is_empty() || !has_caught_up {
+        let (mut has_caught_up, mut deadline) = (false, None);
+        loop {
+            if input.is_none() && self.outbox.is_empty() && has_caught_up {
+                let Some(wait) = self.wait.filter(|_| !self.is_answered && self.failed == 0) else { break };
+                deadline = deadline.or_else(|| Some(Instant::now() + wait));
+            }
             tokio::select! {
+                () = wait_until(deadline) => {
+                    bail!("{} has not answered\n  next: `guildhall inbox` shows the answer when it is there", self.peer);
+                }
                 line = next_line(input.as_mut()) => match line? {
                     Some(line) if line.trim().is_empty() => {}
                     Some(line) => drop(self.outbox.push(line)),
@@ -75,7 +92,10 @@ impl LineChat {
 
     fn finish_send(&mut self, outcome: SendOutcome) -> Result<()> {
         match outcome.result {
-            Ok(sent) => self.conversation.add_sent(&sent, outcome.text),
+            Ok(sent) => {
+                self.is_answered = false;
+                self.conversation.add_sent(&sent, outcome.text)
+            }
             Err(error) => {
                 self.failed += 1;
                 eprintln!("not sent: {}", sanitize_line(&format!("{:#}", command_error(error))));
@@ -84,9 +104,12 @@ impl LineChat {
         }
     }
 
-    fn show(&self, event: ChatEvent) -> Result<()> {
+    fn show(&mut self, event: ChatEvent) -> Result<()> {
         match event {
-            ChatEvent::Message(entry) => self.print(&entry)?,
+            ChatEvent::Message(entry) => {
+                self.is_answered |= matches!(entry, ChatEntry::Message { is_own: false, .. });
+                self.print(&entry)?;
+            }
             ChatEvent::Unreadable(reason) => {
                 eprintln!("a message of {} cannot be read: {}", self.peer, sanitize_line(&reason));
             }
@@ -109,6 +132,14 @@ impl LineChat {
         let note = if *is_sealed { "" } else { " (not sealed)" };
         let time = self.time.format(*at, self.clock.now());
         print_line(&sanitize_line(&format!("{time} {from}{note}: {}", text.replace('\n', " ⏎ "))))
+    }
+}
+
+/// Waits until a time; for ever without one.
+async fn wait_until(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
+        None => std::future::pending().await,
     }
 }
 

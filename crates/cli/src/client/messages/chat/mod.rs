@@ -10,6 +10,8 @@ mod local_time;
 mod screen;
 mod terminal_chat;
 
+use std::time::Duration;
+
 use anyhow::{Result, bail};
 use clap::Args;
 use guildhall_domain::identity::Aid;
@@ -24,19 +26,21 @@ use self::line_chat::LineChat;
 use self::terminal_chat::TerminalChat;
 use crate::async_runtime::block_on;
 use crate::client::aid_socket::{AidSocketArgs, OpenDevice};
+use crate::client::duration::parse_duration;
 
 const HELP: &str = "On a terminal the chat starts with the last messages. Enter sends a line; Ctrl-D on an empty line, or Ctrl-C, leaves. \
 A message of yours is marked: `·` is being sent, `✓` is stored by the server, `✓✓` is on a device of the other, `!` was not sent. A message that \
 was not sealed from end to end is marked `not sealed`.
 
 Without a terminal, each line of standard input is a message, and each message of the other is a line of standard output; the command ends \
-when standard input ends and everything is sent.
+when standard input ends and everything is sent. With --wait it ends when the other has answered.
 
 The messages of a chat are kept on this device, encrypted with the key of the AID.
 
 Examples:
   guildhall chat bobby.guild.example
-  echo 'the build is green' | guildhall chat bobby.guild.example";
+  echo 'the build is green' | guildhall chat bobby.guild.example
+  echo 'why is the build red?' | guildhall chat helper.guild.example --wait 10m";
 
 #[derive(Args)]
 #[command(after_help = HELP)]
@@ -49,6 +53,9 @@ pub(crate) struct ChatArgs {
     /// Do not seal messages: servers can read them
     #[arg(long)]
     plain: bool,
+    /// Without a terminal, wait this long for an answer to the last message, such as 30s or 10m
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    wait: Option<Duration>,
     /// Do not tell the other when you are typing
     #[arg(long)]
     no_typing: bool,
