@@ -4,7 +4,7 @@ use guildhall_domain::access::role::Role;
 use guildhall_domain::access::tenant::Member;
 use guildhall_domain::ids::{PrincipalId, TenantId};
 
-use crate::{Store, StoreError, Tx};
+use crate::{Store, StoreError, Tx, relation_checks};
 
 /// Maximum number of members in a list; larger tenants would need paging.
 const MAX_MEMBERS: i64 = 1000;
@@ -91,6 +91,7 @@ pub async fn lock_member(
     Ok(row.and_then(|row| Role::from_name(&row.role).ok()))
 }
 
+/// Makes a principal a member, or changes their role. A member who comes back is asked about what they could not see meanwhile.
 pub async fn upsert(
     tx: &mut Tx,
     tenant: TenantId,
@@ -100,7 +101,7 @@ pub async fn upsert(
     sqlx::query_file!("queries/memberships/upsert.sql", tenant.as_uuid(), principal.as_uuid(), role.as_str())
         .execute(tx.connection())
         .await?;
-    Ok(())
+    relation_checks::start_for_member(tx, tenant, principal).await
 }
 
 pub async fn delete(tx: &mut Tx, tenant: TenantId, principal: PrincipalId) -> Result<bool, StoreError> {

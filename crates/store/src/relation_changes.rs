@@ -1,7 +1,9 @@
 //! The history of relations. Rows are never changed.
 
+use std::time::Duration;
+
 use guildhall_domain::agents::manifest::version::ManifestPin;
-use guildhall_domain::ids::{PrincipalId, RelationId};
+use guildhall_domain::ids::{AgentId, PrincipalId, RelationId};
 use guildhall_domain::relations::{RelationChange, RelationChangeKind};
 use jiff_sqlx::Timestamp;
 
@@ -33,6 +35,22 @@ pub(crate) async fn insert(tx: &mut Tx, new: &NewChange<'_>) -> Result<(), Store
     .execute(tx.connection())
     .await?;
     Ok(())
+}
+
+/// Returns how long a user waits before they can give an agent another consent, if they gave or changed `limit` within a day.
+pub async fn wait_after(
+    tx: &mut Tx,
+    user: PrincipalId,
+    agent: AgentId,
+    limit: u32,
+) -> Result<Option<Duration>, StoreError> {
+    let revoked = RelationChangeKind::Revoked.as_str();
+    let (user, agent, limit) = (user.as_uuid(), agent.as_uuid(), i64::from(limit));
+    let seconds =
+        sqlx::query_file_scalar!("queries/relation_changes/wait_after.sql", user, agent, limit, revoked)
+            .fetch_optional(tx.connection())
+            .await?;
+    Ok(seconds.map(|seconds| Duration::from_secs_f64(seconds.max(1.0))))
 }
 
 /// Lists at most `limit` entries below `before`, newest first.

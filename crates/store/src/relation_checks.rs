@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use guildhall_domain::ids::{AgentId, PrincipalId, RelationId};
+use guildhall_domain::ids::{AgentId, PrincipalId, RelationId, TenantId};
 
 use crate::{Store, StoreError, Tx};
 
@@ -12,8 +12,35 @@ pub struct RelationCheck {
     pub agent: AgentId,
     /// The new version.
     pub version: i64,
-    /// The last relation that was compared.
+    pub position: CheckPosition,
+}
+
+/// How far a comparison is. It goes through all relations once, from any of them on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CheckPosition {
+    /// The last relation that was compared; none before the first one.
     pub after: Option<RelationId>,
+    /// Where an older version was when this one came; none if this one has started with the first relation.
+    pub began_after: Option<RelationId>,
+    /// Whether the last relation was reached, and it goes on from the first one to where it began.
+    pub has_wrapped: bool,
+}
+
+impl CheckPosition {
+    /// Returns the position after a page; none at the end.
+    #[must_use]
+    pub fn next(self, last: Option<RelationId>, is_last_page: bool) -> Option<Self> {
+        match (is_last_page, self.has_wrapped || self.began_after.is_none()) {
+            (false, _) => Some(Self { after: last.or(self.after), ..self }),
+            (true, false) => Some(Self { after: None, has_wrapped: true, ..self }),
+            (true, true) => None,
+        }
+    }
+
+    /// Returns the last relation to compare; none for that of the agent.
+    const fn end(self) -> Option<RelationId> {
+        if self.has_wrapped { self.began_after } else { None }
+    }
 }
 
 /// A relation to compare.
@@ -30,12 +57,29 @@ pub struct RelationToCheck {
     pub is_visible: bool,
 }
 
-/// Starts a comparison from the beginning. One with an older version is over.
+/// Starts a comparison. One with an older version is over: this one goes on where it was, and comes around.
 pub async fn start(tx: &mut Tx, agent: AgentId, version: i64) -> Result<(), StoreError> {
     sqlx::query_file!("queries/relation_checks/start.sql", agent.as_uuid(), version)
         .execute(tx.connection())
         .await?;
     Ok(())
+}
+
+/// Starts comparisons for a user who has become a member of a tenant, with manifests that they could not see before.
+pub async fn start_for_member(tx: &mut Tx, tenant: TenantId, member: PrincipalId) -> Result<(), StoreError> {
+    let (tenant, member) = (tenant.as_uuid(), member.as_uuid());
+    sqlx::query_file!("queries/relation_checks/start_for_member.sql", tenant, member)
+        .execute(tx.connection())
+        .await?;
+    Ok(())
+}
+
+/// Lists agents and versions with a comparison that is not finished, the newest first.
+pub async fn list_open(store: &Store, limit: u32) -> Result<Vec<(AgentId, i64)>, StoreError> {
+    let rows = sqlx::query_file!("queries/relation_checks/list_open.sql", i64::from(limit))
+        .fetch_all(&store.pool)
+        .await?;
+    Ok(rows.into_iter().map(|row| (AgentId::from_uuid(row.agent), row.version)).collect())
 }
 
 /// Returns whether a comparison is not finished. It costs no transaction.
@@ -49,7 +93,11 @@ pub async fn claim(tx: &mut Tx) -> Result<Option<RelationCheck>, StoreError> {
     Ok(row.map(|row| RelationCheck {
         agent: AgentId::from_uuid(row.agent),
         version: row.version,
-        after: row.after.map(RelationId::from_uuid),
+        position: CheckPosition {
+            after: row.after.map(RelationId::from_uuid),
+            began_after: row.began_after.map(RelationId::from_uuid),
+            has_wrapped: row.has_wrapped,
+        },
     }))
 }
 
@@ -63,7 +111,8 @@ pub async fn list_relations(
         "queries/relations/list_to_check.sql",
         check.agent.as_uuid(),
         check.version,
-        check.after.map(RelationId::as_uuid),
+        check.position.after.map(RelationId::as_uuid),
+        check.position.end().map(RelationId::as_uuid),
         i64::from(limit)
     )
     .fetch_all(tx.connection())
@@ -79,19 +128,20 @@ pub async fn list_relations(
     Ok(relations.collect())
 }
 
-/// Notes how far a claimed comparison is.
+/// Notes how far a claimed comparison is; none at its end.
 pub async fn advance(
     tx: &mut Tx,
     check: &RelationCheck,
-    after: Option<RelationId>,
-    is_finished: bool,
+    next: Option<CheckPosition>,
 ) -> Result<(), StoreError> {
+    let position = next.unwrap_or_default();
     sqlx::query_file!(
         "queries/relation_checks/advance.sql",
         check.agent.as_uuid(),
         check.version,
-        after.map(RelationId::as_uuid),
-        is_finished
+        position.after.map(RelationId::as_uuid),
+        position.has_wrapped,
+        next.is_none()
     )
     .execute(tx.connection())
     .await?;

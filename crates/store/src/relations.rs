@@ -186,6 +186,17 @@ pub async fn list_changed(
     rows.into_iter().map(Row::into_relation).collect()
 }
 
+/// Lists the active relations of an agent with some users, of those who can see the agent.
+pub async fn list_of_users(
+    store: &Store,
+    agent: AgentId,
+    users: &[PrincipalId],
+) -> Result<Vec<Relation>, StoreError> {
+    let users: Vec<Uuid> = users.iter().map(|user| user.as_uuid()).collect();
+    let rows = sqlx::query_file_as!(Row, "queries/relations/list_of_users.sql", agent.as_uuid(), &users);
+    rows.fetch_all(&store.pool).await?.into_iter().map(Row::into_relation).collect()
+}
+
 /// Returns those of some relations that have not ended, as the last commit has left them.
 pub(crate) async fn active_of(
     connection: &mut PgConnection,

@@ -69,7 +69,8 @@ pub async fn list_known(
         .map(|row| {
             let manifest = pin(row.manifest_version, row.manifest_hash)?.filter(|_| row.is_visible);
             let aid = row.aid.as_deref().map(parse_aid).transpose()?;
-            Ok((AgentId::from_uuid(row.id), KnownAgent { name: row.name, aid, manifest }))
+            let last_seen_version = row.last_seen_version;
+            Ok((AgentId::from_uuid(row.id), KnownAgent { name: row.name, aid, manifest, last_seen_version }))
         })
         .collect()
 }

@@ -24,6 +24,10 @@ use crate::identity::Aid;
 use crate::ids::{AgentId, PrincipalId, RelationId, TenantId};
 use crate::named_enum::named_enum;
 
+/// Consents that a user gives to one agent, or changes, within a day. More is no decision of a person, and each is an entry in the audit
+/// log of the agent's tenant. Taking a consent back is not counted.
+pub const MAX_DAILY_CONSENTS: u32 = 100;
+
 /// Active relations of one user: more than a person can survey, and what one answer on the socket holds.
 pub const MAX_RELATIONS: u32 = 500;
 
@@ -90,6 +94,8 @@ pub struct KnownAgent {
     pub aid: Option<Aid>,
     /// The current version of its manifest; none if the user cannot see it any more.
     pub manifest: Option<ManifestPin>,
+    /// The last version of its manifest that the user could see, or was told about.
+    pub last_seen_version: Option<i64>,
 }
 
 /// A relation as its user sees it.

@@ -1,6 +1,8 @@
 //! Why a request about a relation fails.
 
-use guildhall_domain::relations::{GrantError, MAX_RELATIONS};
+use std::time::Duration;
+
+use guildhall_domain::relations::{GrantError, MAX_DAILY_CONSENTS, MAX_RELATIONS};
 use guildhall_domain::{Failure, FailureKind};
 
 #[derive(Debug, thiserror::Error)]
@@ -11,6 +13,10 @@ pub enum RelationError {
     AgentHidden,
     #[error("you have {MAX_RELATIONS} relations already, which is the limit: end one that is not used")]
     TooMany,
+    #[error(
+        "you have changed what you grant to this agent {MAX_DAILY_CONSENTS} times within a day, which is the limit"
+    )]
+    TooManyToday { wait: Duration },
 }
 
 impl RelationError {
@@ -26,6 +32,9 @@ impl RelationError {
             )
             | Self::AgentHidden
             | Self::TooMany => FailureKind::Conflict,
+            Self::TooManyToday { wait } => {
+                return Failure::new(FailureKind::RateLimited, self.to_string()).with_retry_after(*wait);
+            }
         };
         Failure::new(kind, self.to_string())
     }

@@ -1,4 +1,4 @@
-//! The revisions of the users who are connected to one replica. One statement reads them all.
+//! The users who are connected to one replica: their revisions, which one statement reads, and what they are told at once.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use guildhall_domain::ids::PrincipalId;
+use guildhall_domain::relations::RelationState;
 use guildhall_runtime::Tasks;
 use guildhall_store::{Store, relation_heads};
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, broadcast, watch};
 use tracing::debug;
 
 /// How often revisions are read. What a user takes back is known on every replica within a second, even when one read
@@ -16,7 +17,10 @@ use tracing::debug;
 const POLL_INTERVAL: Duration = Duration::from_millis(400);
 
 /// Users whose revisions one statement reads.
-const READ_SIZE: usize = 5_000;
+pub(super) const READ_SIZE: usize = 5_000;
+
+/// What a connection is told at once and has not taken. One that falls behind gets the notices.
+const MAX_WAITING: usize = 4;
 
 /// The revision of a user, as it was read last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -36,9 +40,31 @@ impl KnownRevision {
 #[derive(Debug, Clone)]
 pub(super) struct Feed(Arc<Inner>);
 
+/// A connected user.
+#[derive(Debug)]
+struct User {
+    revision: watch::Sender<KnownRevision>,
+    told: broadcast::Sender<Arc<RelationState>>,
+}
+
+impl User {
+    fn new() -> Self {
+        Self { revision: watch::channel(KnownRevision::default()).0, told: broadcast::channel(MAX_WAITING).0 }
+    }
+}
+
+/// What a connection of a user follows.
+#[derive(Debug)]
+pub(super) struct FeedSubscription {
+    /// That of the last read, or none.
+    pub(super) revision: watch::Receiver<KnownRevision>,
+    /// Relations that need a new consent, before the notices of that.
+    pub(super) told: broadcast::Receiver<Arc<RelationState>>,
+}
+
 #[derive(Debug, Default)]
 struct Inner {
-    users: Mutex<HashMap<PrincipalId, watch::Sender<KnownRevision>>>,
+    users: Mutex<HashMap<PrincipalId, User>>,
     changed_here: Notify,
 }
 
@@ -55,9 +81,23 @@ impl Feed {
         feed
     }
 
-    /// Subscribes to the revision of a user. It is that of the last read, or none.
-    pub(super) fn subscribe(&self, user: PrincipalId) -> watch::Receiver<KnownRevision> {
-        self.0.users().entry(user).or_insert_with(|| watch::channel(KnownRevision::default()).0).subscribe()
+    pub(super) fn subscribe(&self, user: PrincipalId) -> FeedSubscription {
+        let mut users = self.0.users();
+        let user = users.entry(user).or_insert_with(User::new);
+        FeedSubscription { revision: user.revision.subscribe(), told: user.told.subscribe() }
+    }
+
+    /// Returns the users with subscribers.
+    pub(super) fn connected(&self) -> Vec<PrincipalId> {
+        self.0.connected()
+    }
+
+    /// Tells the connections of a user about a relation.
+    pub(super) fn tell(&self, user: PrincipalId, state: &Arc<RelationState>) {
+        if let Some(user) = self.0.users().get(&user) {
+            // Nobody is there any more.
+            let _receivers = user.told.send(Arc::clone(state));
+        }
     }
 
     /// Reads the revisions soon: this replica has changed one.
@@ -83,22 +123,22 @@ impl Feed {
 }
 
 impl Inner {
-    fn users(&self) -> MutexGuard<'_, HashMap<PrincipalId, watch::Sender<KnownRevision>>> {
+    fn users(&self) -> MutexGuard<'_, HashMap<PrincipalId, User>> {
         self.users.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the users with subscribers, and forgets the others.
     fn connected(&self) -> Vec<PrincipalId> {
         let mut users = self.users();
-        users.retain(|_, revision| revision.receiver_count() > 0);
+        users.retain(|_, user| user.revision.receiver_count() > 0);
         users.keys().copied().collect()
     }
 
     fn set(&self, revisions: &HashMap<PrincipalId, i64>) {
         let users = self.users();
         for (user, revision) in revisions {
-            if let Some(sender) = users.get(user) {
-                sender.send_if_modified(|known| {
+            if let Some(user) = users.get(user) {
+                user.revision.send_if_modified(|known| {
                     let read = known.read(*revision);
                     std::mem::replace(known, read) != read
                 });

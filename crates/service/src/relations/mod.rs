@@ -5,6 +5,7 @@ mod feed;
 mod gaps;
 pub mod reconcile;
 mod revoke;
+mod wake;
 mod watch;
 
 use std::collections::BTreeSet;
@@ -14,8 +15,8 @@ use guildhall_domain::agents::manifest::Manifest;
 use guildhall_domain::agents::manifest::version::ManifestPin;
 use guildhall_domain::ids::{AgentId, PrincipalId, RelationId, TenantId};
 use guildhall_domain::relations::{
-    Consent, GrantError, KnownAgent, MAX_RELATIONS, Relation, RelationChange, RelationNotice, RelationPage,
-    RelationState, VisibleAgent,
+    Consent, ConsentGap, GrantError, KnownAgent, MAX_DAILY_CONSENTS, MAX_RELATIONS, Relation, RelationChange,
+    RelationNotice, RelationPage, RelationState, VisibleAgent,
 };
 use guildhall_runtime::Tasks;
 use guildhall_store::relations as rows;
@@ -47,8 +48,9 @@ pub struct Group {
 /// Opens the group and starts its task.
 #[must_use]
 pub fn open(deps: &Deps, tasks: &Tasks) -> Group {
-    let feed = Feed::start(&deps.store, tasks);
-    Group { relations: Relations { deps: deps.clone(), gaps: Gaps::default(), feed } }
+    let (feed, gaps) = (Feed::start(&deps.store, tasks), Gaps::default());
+    wake::start(&deps.store, &gaps, &feed, tasks);
+    Group { relations: Relations { deps: deps.clone(), gaps, feed } }
 }
 
 /// What a user is shown before they agree.
@@ -108,6 +110,7 @@ impl Relations {
         if rows::count_active(&mut tx, user).await? >= i64::from(MAX_RELATIONS) {
             return Err(RelationError::TooMany.into());
         }
+        check_daily_limit(&mut tx, user, agent.id).await?;
         let now = self.deps.clock.now();
         let granted = Relation {
             id,
@@ -152,6 +155,7 @@ impl Relations {
             tx.rollback().await?;
             return self.state(user, id).await;
         };
+        check_daily_limit(&mut tx, user, agent.id).await?;
         let changed = Relation { revision, ..changed };
         rows::update(&mut tx, &changed, kind).await?;
         relation_notices::delete_of(&mut tx, id).await?;
@@ -287,6 +291,14 @@ fn read_manifest(found: &visible_agents::AgentWithManifest) -> Result<(ManifestP
     Ok((pin, manifest))
 }
 
+/// Refuses a consent after too many of them within a day. The caller holds the head of the user.
+async fn check_daily_limit(tx: &mut Tx, user: PrincipalId, agent: AgentId) -> Result<(), ServiceError> {
+    match relation_changes::wait_after(tx, user, agent, MAX_DAILY_CONSENTS).await? {
+        Some(wait) => Err(RelationError::TooManyToday { wait }.into()),
+        None => Ok(()),
+    }
+}
+
 /// Adds what their user has to know about relations.
 async fn states(
     store: &Store,
@@ -311,13 +323,16 @@ async fn state_of(
     relation: Relation,
     agent: &KnownAgent,
 ) -> Result<RelationState, ServiceError> {
-    let gap = match agent.manifest.filter(|_| relation.ended_at.is_none()) {
+    let agreed = relation.manifest.version;
+    // What needed a new consent while the user could see the agent still does when they cannot. Versions before the consent say
+    // nothing: it was given by somebody who could see a newer one.
+    let known = agent.last_seen_version.filter(|version| agent.manifest.is_some() || *version > agreed);
+    let gap = match known.filter(|_| relation.ended_at.is_none()) {
         Some(current) => {
-            let (agreed, current) = (relation.manifest.version, current.version);
             let pair = VersionPair { agent: relation.agent, agreed, current };
             gaps.get(store, pair).await?.as_ref().clone()
         }
-        None => guildhall_domain::relations::ConsentGap::default(),
+        None => ConsentGap::default(),
     };
     Ok(RelationState { relation, agent: agent.clone(), gap })
 }

@@ -54,9 +54,9 @@ impl CheckRelations {
         };
         let found = relation_checks::list_relations(&mut tx, &check, BATCH).await?;
         self.tell(&mut tx, &check, &found).await?;
-        let is_finished = found.len() < BATCH as usize;
         let last = found.last().map(|relation| relation.id);
-        relation_checks::advance(&mut tx, &check, last, is_finished).await?;
+        let next = check.position.next(last, found.len() < BATCH as usize);
+        relation_checks::advance(&mut tx, &check, next).await?;
         tx.commit().await?;
         counter!("guildhall_relations_checked_total").increment(found.len() as u64);
         Ok(true)

@@ -40,7 +40,7 @@ impl Relations {
         let ended = Relation { granted_scopes: BTreeSet::new(), revision, ..before.clone() };
         rows::update(&mut tx, &ended, RelationChangeKind::Revoked).await?;
         relation_notices::delete_of(&mut tx, id).await?;
-        let ended_calls = end_undelivered_calls(&mut tx, agent, user).await?;
+        let ended_calls = end_undelivered_calls(&mut tx, id, user).await?;
         record(&mut tx, tenant, "relation.revoked", &before).await?;
         tx.commit().await?;
         self.feed.notify();

@@ -1,15 +1,16 @@
 //! What the devices of one user have to know.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 use guildhall_domain::ids::PrincipalId;
 use guildhall_domain::relations::{MAX_RELATIONS, RelationNotice, RelationState};
 use guildhall_store::{Store, relation_heads, relations as rows};
-use tokio::sync::watch;
+use tokio::sync::{broadcast, watch};
 use tracing::debug;
 
-use super::feed::{Feed, KnownRevision};
+use super::feed::{Feed, FeedSubscription, KnownRevision};
 use super::gaps::Gaps;
 use super::{open_notices, states};
 use crate::ServiceError;
@@ -23,7 +24,8 @@ const PAGE_SIZE: usize = MAX_RELATIONS as usize;
 /// Something that a device has to know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RelationEvent {
-    /// A consent was given, changed or taken back, or what waited for one is over.
+    /// A consent was given, changed or taken back, or what waited for one is over. Or a manifest has changed and tools wait for a new
+    /// consent: a notice follows.
     Changed(Box<RelationState>),
     /// A manifest was changed.
     Notice(Box<RelationNotice>),
@@ -47,6 +49,7 @@ pub struct RelationWatch {
     gaps: Gaps,
     user: PrincipalId,
     revision: watch::Receiver<KnownRevision>,
+    told: broadcast::Receiver<Arc<RelationState>>,
     restores: u32,
     /// The newest revision that is known.
     head: i64,
@@ -64,7 +67,7 @@ impl RelationWatch {
         after: Option<i64>,
     ) -> Result<Self, ServiceError> {
         // Before the read: what changes later is found by the feed.
-        let revision = feed.subscribe(user);
+        let FeedSubscription { revision, told } = feed.subscribe(user);
         let head = relation_heads::list(store, &[user]).await?.remove(&user).unwrap_or_default();
         let restores = revision.borrow().restores;
         // A revision from before a restore of the database says nothing.
@@ -74,6 +77,7 @@ impl RelationWatch {
             gaps: gaps.clone(),
             user,
             revision,
+            told,
             restores,
             head,
             seen: seen.unwrap_or(head),
@@ -118,7 +122,13 @@ impl RelationWatch {
             }
             let (seen, restores) = (self.seen, self.restores);
             let is_new = |known: &KnownRevision| known.number > seen || known.restores != restores;
-            let Ok(known) = self.revision.wait_for(is_new).await.map(|known| *known) else {
+            let known = tokio::select! {
+                // The order of revisions first: what is told at once has none.
+                biased;
+                known = self.revision.wait_for(is_new) => known.map(|known| *known).ok(),
+                state = next_told(&mut self.told) => return told_event(&state, seen),
+            };
+            let Some(known) = known else {
                 // The server shuts down.
                 return std::future::pending().await;
             };
@@ -154,6 +164,25 @@ impl RelationWatch {
         self.queue.extend(events);
         self.seen = read_to;
     }
+}
+
+/// Waits for a relation that the user is told about at once. What a slow connection has missed comes as a notice. Cancel-safe.
+async fn next_told(told: &mut broadcast::Receiver<Arc<RelationState>>) -> Arc<RelationState> {
+    loop {
+        match told.recv().await {
+            Ok(state) => return state,
+            Err(broadcast::error::RecvError::Lagged(_)) => {}
+            // The server shuts down.
+            Err(broadcast::error::RecvError::Closed) => return std::future::pending().await,
+        }
+    }
+}
+
+/// Returns the event of a relation that is told without a revision of its own: a cursor stays where it is.
+fn told_event(state: &RelationState, seen: i64) -> RelationEvent {
+    let mut state = state.clone();
+    state.relation.revision = seen;
+    RelationEvent::Changed(Box::new(state))
 }
 
 fn revisions_of(notices: &[RelationNotice]) -> Vec<i64> {

@@ -15,11 +15,11 @@ senders AS (
 
 INSERT INTO inbox_messages (
     inbox, seq, sender, recipient, message_id, kind, envelope_type, previous_seq, payload, sent_at, expires_at,
-    is_tool_call
+    relation
 )
 SELECT sent.inbox, sent.seq, sent.sender, sent.recipient, sent.message_id, sent.kind, sent.envelope_type, sent.previous_seq, sent.payload, $10, $11,
-    sent.is_tool_call
+    sent.relation
 FROM unnest(
     $1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::text[],
-    $17::boolean[]
-) AS sent (inbox, seq, sender, recipient, message_id, kind, envelope_type, previous_seq, payload, is_tool_call)
+    $17::uuid[]
+) AS sent (inbox, seq, sender, recipient, message_id, kind, envelope_type, previous_seq, payload, relation)

@@ -1,2 +1,2 @@
-UPDATE relation_checks SET after = coalesce($3, after), ended_at = CASE WHEN $4 THEN now() END
+UPDATE relation_checks SET after = $3, has_wrapped = $4, ended_at = CASE WHEN $5 THEN now() END
 WHERE agent = $1 AND version = $2

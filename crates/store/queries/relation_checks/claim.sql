@@ -1,5 +1,5 @@
 -- One that no other replica works on. The row stays locked until the end of the transaction.
-SELECT agent, version, after FROM relation_checks
+SELECT agent, version, after, began_after, has_wrapped FROM relation_checks
 WHERE ended_at IS NULL
 ORDER BY random()
 LIMIT 1

@@ -1,5 +1,5 @@
--- Active relations of an agent by id, after $3, to compare with version $2. Whoever cannot see the agent is not
--- told about its manifests.
+-- Active relations of an agent by id, after $3 and up to $4, to compare with version $2. Whoever cannot see the agent is not told
+-- about its manifests.
 SELECT
     relations.id, relations.principal, relations.manifest_version,
     ARRAY(SELECT jsonb_array_elements_text(relations.granted_scopes)) AS "granted_scopes!",
@@ -17,5 +17,6 @@ SELECT
 FROM relations
 JOIN agents ON agents.id = relations.agent
 WHERE relations.agent = $1 AND relations.ended_at IS NULL AND ($3::uuid IS NULL OR relations.id > $3)
+    AND ($4::uuid IS NULL OR relations.id <= $4)
 ORDER BY relations.id
-LIMIT $4
+LIMIT $5

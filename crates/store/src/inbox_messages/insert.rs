@@ -231,7 +231,8 @@ impl<'a> Plan<'a> {
         let recipients: Vec<Option<i64>> =
             rows.iter().map(|(message, ..)| message.recipient.map(InboxId::get)).collect();
         let seqs: Vec<i64> = rows.iter().map(|(_, seq, _)| seq.get()).collect();
-        let tool_calls: Vec<bool> = rows.iter().map(|(message, ..)| message.relation.is_some()).collect();
+        let relations: Vec<Option<uuid::Uuid>> =
+            rows.iter().map(|(message, ..)| message.relation.map(RelationId::as_uuid)).collect();
         let previous: Vec<i64> = rows.iter().map(|(.., previous)| previous.get()).collect();
         let now = self.heads.now;
         let lifetime = rows.first().map_or(SignedDuration::ZERO, |(message, ..)| message.lifetime);
@@ -262,7 +263,7 @@ impl<'a> Plan<'a> {
             &sender_column(|sender| sender.0),
             &sender_column(|sender| sender.1),
             &sender_column(|sender| sender.2),
-            &tool_calls
+            &relations as &[Option<uuid::Uuid>]
         )
         .execute(connection)
         .await?;

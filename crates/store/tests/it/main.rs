@@ -12,6 +12,7 @@ mod message_groups;
 mod message_partitions;
 mod message_reads;
 mod rate_windows;
+mod relation_checks;
 mod replicas;
 mod schema_state;
 mod session_list;

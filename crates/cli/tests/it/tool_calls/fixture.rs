@@ -259,6 +259,25 @@ impl ToolFixture {
         self.alice.messenger.store().put_tool_grant(&self.helper.owner.aid, grant).expect("stored");
     }
 
+    /// Adds a webhook of the agent whose events a program asks for.
+    pub(super) async fn add_listener(&self) -> String {
+        let webhook = json!({
+            "url": "http://localhost/hook", "events": ["message.new", "artifact_response"], "agentId": self.agent.to_string(),
+            "sender": "listener",
+        });
+        let (status, created) = self.api(Method::POST, "/api/v1/tenants/acme/webhooks", webhook).await;
+        assert_eq!(status, 201, "{created}");
+        created["id"].as_str().expect("an id").to_owned()
+    }
+
+    /// Returns the next event of such a webhook as a receiver gets it.
+    pub(super) async fn claim(&self, webhook: &str) -> String {
+        let path = format!("/api/v1/webhooks/{webhook}/claim");
+        let (status, claimed) = self.api(Method::POST, &path, json!({ "wait": 20_000 })).await;
+        assert_eq!(status, 200, "{claimed}");
+        claimed.to_string()
+    }
+
     /// Changes what is granted on the server.
     pub(super) async fn change_grant(&self, scopes: &[&str]) {
         let path = format!("/h2a/relations/{}", self.relation);

@@ -50,6 +50,7 @@ async fn arguments_and_results_of_calls_are_nowhere_but_on_the_devices() {
     let mut fixture = ToolFixture::start_with(settings).await;
     let mut canaries = Canaries(Vec::new());
     let secret = canaries.generate("an argument, which the tool returns");
+    let webhook = fixture.add_listener().await;
     fixture.owner.person.answers(Some(PromptAnswer::Allow));
     let inbox = fixture.inbox();
     let outcome = fixture.run(&inbox, async |_| fixture.call("locate", &secret).await).await;
@@ -60,16 +61,24 @@ async fn arguments_and_results_of_calls_are_nowhere_but_on_the_devices() {
 
     // The server knows that it was a call, and stores what it cannot read.
     let mut sql = fixture.replicas.sql().await;
-    let marks = "SELECT kind || ' ' || is_tool_call FROM inbox_messages ORDER BY is_tool_call";
-    assert_eq!(sql.texts(marks).await, ["sealed-v2 false", "sealed-v2 true"]);
+    let marks = "SELECT kind || ' ' || (relation IS NOT NULL) FROM inbox_messages ORDER BY relation IS NULL";
+    assert_eq!(sql.texts(marks).await, ["sealed-v2 true", "sealed-v2 false"]);
     let mut channels = CapturedOutput::default();
     capture_tables(&mut channels, fixture.replicas.db()).await;
     let prefix = fixture.replicas.subject_prefix().to_owned();
     channels.add("exports", fixture.replicas.operator().run(&["audit", "tail", "--installation"]).stdout);
+    channels.add("exports", fixture.replicas.operator().run(&["audit", "export", "--tenant", "acme"]).stdout);
+    channels.add("webhooks", fixture.claim(&webhook).await);
     channels.add("logs", fixture.replicas.stop());
     channels.add("messages", nats_messages.bytes());
     channels.add("spans", spans.bytes());
-    let captured = [("exports", "aid.created"), ("logs", "socket authenticated"), ("messages", &*prefix)];
+    let captured = [
+        ("exports", "relation.granted"),
+        ("webhooks", "ciphertext"),
+        ("exports", "aid.created"),
+        ("logs", "socket authenticated"),
+        ("messages", &*prefix),
+    ];
     for (channel, text) in captured.into_iter().chain([("spans", "/aun"), ("tables", "artifact_tool_call")]) {
         assert!(channels.channels_containing(text).contains(&channel), "{text} is not on {channel}");
     }

@@ -8,6 +8,7 @@ use super::{Consents, SCOPES, id_of};
 use crate::support::TestResponse;
 use crate::support::aun_client::AunSocket;
 use crate::support::cluster::SignedInUser;
+use crate::support::manifests::manifest_with;
 
 impl Consents {
     async fn aid(
@@ -29,6 +30,25 @@ impl Consents {
 async fn list_relations(socket: &mut AunSocket) -> Value {
     let listed = socket.call("h2a.relations", json!({})).await.expect("a list");
     listed["relations"].clone()
+}
+
+// covers: M1
+#[tokio::test]
+async fn token_of_the_agents_own_aid_changes_no_manifest() {
+    let consents = Consents::new().await;
+    let operator = consents.gateway.cluster.operator.clone();
+    let own = consents.aid_of(&operator, "own-1").await;
+    assert_eq!(consents.set_aid(&consents.agent, &operator, &own.aid).await.status, 200);
+    let token = own.log_in(consents.first().address, consents.second().address).await.access;
+    let stolen = manifest_with(|value| value["agent_version"] = json!("6.6.6"));
+    for path in [format!("/agents/{}", consents.agent), format!("/api/v1/agents/{}", consents.agent)] {
+        for body in [json!({ "capability_manifest": stolen }), json!({ "published": false })] {
+            let refused = consents.second().request_as(Method::PATCH, &path, &token, Some(body)).await;
+            refused.assert_failure(401, "unauthenticated");
+        }
+    }
+    let shown = consents.first().get(&format!("/agents/{}", consents.agent)).await.body;
+    assert_eq!(shown["capability_manifest"]["agent_version"], "1.0.0", "{shown}");
 }
 
 #[tokio::test]

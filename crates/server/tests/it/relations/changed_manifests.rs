@@ -18,7 +18,7 @@ fn breaking_twice() -> Value {
     changed
 }
 
-// covers: M13
+// covers: M13, M14
 #[tokio::test]
 async fn breaking_change_tells_every_user_with_an_active_relation_once() {
     let consents = Consents::new().await;
@@ -128,6 +128,47 @@ async fn manifest_of_a_withdrawn_agent_is_not_shown() {
     assert_eq!(consents.notices().await, ["reauth-required 2 [\"filesystem:read\"]"]);
     assert_eq!(consents.revoke(&relation).await["relation"]["status"], "ended");
     assert_eq!(consents.notices().await, Vec::<String>::new());
+}
+
+/// A withdrawn agent gets nothing back: what had changed before waits until the user can agree again.
+#[tokio::test]
+async fn changed_tool_of_a_withdrawn_agent_still_waits() {
+    let consents = Consents::new().await;
+    let relation = id_of(&consents.grant(&SCOPES).await);
+    consents.declare(&breaking()).await;
+    consents.gateway.cluster.change_agent(&consents.agent, json!({ "published": false })).await;
+    consents.declare(&breaking_twice()).await;
+    let state = consents.read(&relation).await;
+    let shown = json!([state["current_manifest_version"], state["tools_requiring_reauth"]]);
+    assert_eq!(shown, json!([null, ["read_file"]]), "nothing of the version that is not public");
+    let listed = consents.second().get_as(RELATIONS, &consents.ada.token).await.body;
+    assert_eq!(listed["relations"][0], state);
+}
+
+#[tokio::test]
+async fn member_who_comes_back_is_asked_about_a_change_meanwhile() {
+    let consents = Consents::new().await;
+    let (cluster, ada) = (&consents.gateway.cluster, &consents.ada);
+    cluster.change_agent(&consents.agent, json!({ "published": false })).await;
+    let tenant = cluster
+        .db
+        .sql()
+        .await
+        .texts("SELECT 'ten_' || replace(id::text, '-', '') FROM tenants")
+        .await
+        .remove(0);
+    cluster.set_role(&tenant, ada, "viewer").await;
+    let relation = id_of(&consents.grant(&SCOPES).await);
+    let member = format!("/api/v1/tenants/{tenant}/members/{}", ada.principal);
+    let left = cluster.first.request_as(Method::DELETE, &member, &cluster.operator.token, None).await;
+    assert_eq!(left.status, 200, "{}", left.text);
+    consents.declare(&breaking()).await;
+    let waits = async || consents.read(&relation).await["tools_requiring_reauth"].clone();
+    assert_eq!((consents.notices().await, waits().await), (vec![], json!([])));
+    cluster.set_role(&tenant, ada, "viewer").await;
+    consents.wait_for_checks().await;
+    assert_eq!(consents.notices().await, ["reauth-required 2 [\"filesystem:read\"]"]);
+    assert_eq!(waits().await, json!(["read_file"]));
 }
 
 /// Many users, in several batches of two replicas: each is told once.

@@ -263,3 +263,31 @@ async fn preset_scopes_have_texts_in_both_languages() {
     ];
     assert_eq!(rows, expected);
 }
+
+/// Each consent is an entry in the audit log of a tenant that the user may have nothing to do with.
+#[tokio::test]
+async fn consents_of_a_day_are_limited_and_their_end_is_not() {
+    let consents = Consents::new().await;
+    let relation = id_of(&consents.grant(&SCOPES).await);
+    let mut sql = consents.gateway.cluster.db.sql().await;
+    // A hundred and one so far; two of them have ended, or are of the day before.
+    sql.execute(
+        "INSERT INTO relation_changes (relation, number, kind, granted_scopes, manifest_version, manifest_hash, actor, changed_at) \
+         SELECT id, 1 + number, CASE number WHEN 1 THEN 'revoked' ELSE 'changed' END, granted_scopes, manifest_version, \
+         manifest_hash, principal, now() - (CASE number WHEN 2 THEN 25 ELSE 20 END) * interval '1 hour' \
+         FROM relations, generate_series(1, 100) AS number",
+    )
+    .await;
+    sql.execute("UPDATE relations SET last_change = 101").await;
+    let allowed = consents.patch(&relation, json!({ "granted_scopes": ["location:read"] })).await;
+    assert_eq!(allowed.status, 200, "the hundredth: {}", allowed.text);
+    let refused = consents.patch(&relation, json!({ "granted_scopes": SCOPES })).await;
+    refused.assert_failure(429, "rate-limited");
+    let wait: u64 = refused.header("retry-after").parse().expect("seconds");
+    assert!((14_000..=14_400).contains(&wait), "{wait}");
+    assert_eq!(consents.revoke(&relation).await["relation"]["status"], "ended");
+    let again = json!({ "agent_id": consents.agent, "granted_scopes": [] });
+    consents.try_grant(&consents.ada, again.clone()).await.assert_failure(429, "rate-limited");
+    let other = consents.gateway.cluster.create_user("ben").await;
+    assert_eq!(consents.try_grant(&other, again).await.status, 201, "others may");
+}

@@ -32,6 +32,17 @@ pub(super) async fn next_event(socket: &mut AunSocket) -> (String, Value) {
     }
 }
 
+/// Waits for the next question. What is told at once before it is not of interest.
+async fn next_question(socket: &mut AunSocket) -> (String, Value) {
+    loop {
+        let event = next_event(socket).await;
+        let waits = |value: &Value| value.as_array().is_some_and(|tools| !tools.is_empty());
+        if event.0 != "event/h2a.relation_changed" || !waits(&event.1["tools_requiring_reauth"]) {
+            return event;
+        }
+    }
+}
+
 /// Returns that no event about relations has arrived until the answer to a call.
 async fn is_silent(socket: &mut AunSocket) -> bool {
     socket.call("meta.ping", json!({})).await.expect("a pong");
@@ -105,6 +116,7 @@ async fn revocation_is_told_within_a_second_while_nats_is_down() {
     assert!(waited.elapsed() < LIVE, "{:?}", waited.elapsed());
 }
 
+// covers: M14
 #[tokio::test]
 async fn question_is_pushed_again_at_connect_until_the_user_decides() {
     let consents = Consents::new().await;
@@ -117,7 +129,7 @@ async fn question_is_pushed_again_at_connect_until_the_user_decides() {
         "scopes_requiring_reauth": ["filesystem:read"],
     });
     let event = ("event/h2a.reauth_required".to_owned(), question);
-    assert_eq!(next_event(&mut live).await, event);
+    assert_eq!(next_question(&mut live).await, event);
     for (number, device) in ["laptop", "tablet"].into_iter().enumerate() {
         let mut later = identity.connected_device(consents.gateway.cluster_address(number), device).await;
         assert_eq!(next_event(&mut later).await, event, "a device that was offline");
@@ -138,6 +150,44 @@ async fn question_is_pushed_again_at_connect_until_the_user_decides() {
     assert_eq!(next_event(&mut live).await, changed);
     let mut last = identity.connected_device(consents.first().address, "watch").await;
     assert!(is_silent(&mut last).await, "the user has decided");
+}
+
+/// Notices are paced. A connected device knows before it what it must refuse.
+#[tokio::test]
+async fn connected_devices_are_told_before_the_notice() {
+    let consents = Consents::new().await;
+    let relation = id_of(&consents.grant(&SCOPES).await);
+    let identity = consents.aid_of(&consents.ada, "ada-1").await;
+    let mut sockets = [
+        identity.connected_device(consents.first().address, "phone").await,
+        identity.connected_device(consents.second().address, "laptop").await,
+    ];
+    let mut stream = consents.second().open_stream(EVENTS, &consents.ada.token, None).await;
+    // No notice is written while its head is locked.
+    let mut sql = consents.gateway.cluster.db.sql().await;
+    sql.execute("BEGIN; SELECT FROM relation_heads FOR UPDATE").await;
+    let waited = Stopwatch::start();
+    consents
+        .gateway
+        .cluster
+        .change_agent(&consents.agent, json!({ "capability_manifest": breaking() }))
+        .await;
+    let waiting = json!({
+        "current_manifest_version": 2, "current_manifest_hash": hash_of(&breaking()),
+        "scopes_requiring_reauth": ["filesystem:read"], "tools_requiring_reauth": ["read_file"],
+    });
+    let told = ("event/h2a.relation_changed".to_owned(), row(&consents, &relation, waiting));
+    for socket in &mut sockets {
+        assert_eq!(next_event(socket).await, told);
+    }
+    assert_eq!(stream.next_events(1).await[0].data["payload"], told.1);
+    assert!(waited.elapsed() < 2 * LIVE, "{:?}", waited.elapsed());
+    sql.execute("COMMIT").await;
+    for socket in &mut sockets {
+        assert_eq!(next_event(socket).await.0, "event/h2a.reauth_required");
+    }
+    let question = stream.next_events(1).await.remove(0);
+    assert_eq!(question.data["type"], "h2a.reauth_required");
 }
 
 #[tokio::test]

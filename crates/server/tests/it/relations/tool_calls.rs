@@ -1,5 +1,6 @@
 //! Calls of tools that nobody has received when a consent is taken back.
 
+use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{Consents, SCOPES, id_of};
@@ -26,16 +27,21 @@ async fn contents(consents: &Consents) -> Vec<Value> {
     rows.iter().map(|row| serde_json::from_str::<Value>(row).expect("JSON")["text"].clone()).collect()
 }
 
+/// Makes an AID of the operator that of the agent.
+async fn set_aid(consents: &Consents, aid: &str) {
+    let path = format!("/api/v1/agents/{}/aid", consents.agent);
+    let token = &consents.gateway.cluster.operator.token;
+    let put = consents.first().request_as(Method::PUT, &path, token, Some(json!({ "aid": aid }))).await;
+    assert_eq!(put.status, 200, "{}", put.text);
+}
+
 // covers: M12
 #[tokio::test]
 async fn undelivered_calls_are_removed_when_the_consent_is_taken_back() {
     let consents = Consents::new().await;
     let operator: SignedInUser = consents.gateway.cluster.operator.clone();
     let agent = consents.aid_of(&operator, "helper").await;
-    let path = format!("/api/v1/agents/{}/aid", consents.agent);
-    let body = json!({ "aid": agent.aid });
-    let put = consents.first().request_as(reqwest::Method::PUT, &path, &operator.token, Some(body)).await;
-    assert_eq!(put.status, 200, "{}", put.text);
+    set_aid(&consents, &agent.aid).await;
     let other = consents.aid_of(&operator, "other").await;
     let ada = consents.aid_of(&consents.ada, "ada-1").await;
     let relation = id_of(&consents.grant(&SCOPES).await);
@@ -45,7 +51,10 @@ async fn undelivered_calls_are_removed_when_the_consent_is_taken_back() {
     let mut stranger = other.connected(consents.second().address).await;
     send(&mut stranger, &["of another"]).await;
     let mut sql = consents.gateway.cluster.db.sql().await;
-    sql.execute("UPDATE inbox_messages SET is_tool_call = true WHERE payload LIKE '%call%' OR payload LIKE '%another%'").await;
+    sql.execute(
+        "UPDATE inbox_messages SET relation = (SELECT id FROM relations) WHERE payload LIKE '%call%'",
+    )
+    .await;
     // Both devices have confirmed the first one; one of them the second.
     for (device, seq) in [("phone", seqs[0]), ("laptop", seqs[1])] {
         let mut device = ada.connected_device(consents.second().address, device).await;
@@ -55,4 +64,28 @@ async fn undelivered_calls_are_removed_when_the_consent_is_taken_back() {
     assert_eq!(ended["ended_calls"], 2, "{ended}");
     let expected = json!(["call 1", null, null, "words", "of another"]);
     assert_eq!(json!(contents(&consents).await), expected);
+}
+
+/// The calls end with the consent, not with the AID from which they came.
+#[tokio::test]
+async fn calls_of_an_earlier_aid_are_removed_too() {
+    let consents = Consents::new().await;
+    let operator = consents.gateway.cluster.operator.clone();
+    let earlier = consents.aid_of(&operator, "earlier").await;
+    set_aid(&consents, &earlier.aid).await;
+    consents.aid_of(&consents.ada, "ada-1").await;
+    let relation = id_of(&consents.grant(&SCOPES).await);
+    let mut socket = earlier.connected(consents.first().address).await;
+    send(&mut socket, &["earlier call"]).await;
+    let later = consents.aid_of(&operator, "later").await;
+    set_aid(&consents, &later.aid).await;
+    let mut socket = later.connected(consents.first().address).await;
+    send(&mut socket, &["later call", "words"]).await;
+    let mut sql = consents.gateway.cluster.db.sql().await;
+    sql.execute(
+        "UPDATE inbox_messages SET relation = (SELECT id FROM relations) WHERE payload LIKE '%call%'",
+    )
+    .await;
+    assert_eq!(consents.revoke(&relation).await["ended_calls"], 2);
+    assert_eq!(json!(contents(&consents).await), json!([null, null, "words"]));
 }

@@ -95,6 +95,10 @@ pub(super) fn refusal(language: Language, error: &RelationError) -> &'static str
             "You have granted permissions to too many agents. Take some back first.",
             "您已授权的智能体过多。请先撤回一些。",
         ),
+        RelationError::TooManyToday { .. } => language.pick(
+            "You have changed this too often today. Try again later. You can take everything back at any time.",
+            "您今天更改得过于频繁。请稍后再试。您可以随时撤回全部权限。",
+        ),
     }
 }
 
