@@ -65,11 +65,20 @@ pub async fn list_inboxes(store: &Store, limit: u32) -> Result<Vec<InboxId>, Sto
     Ok(ids.fetch_all(&store.pool).await?.into_iter().map(InboxId::new).collect())
 }
 
-/// Locks a webhook that has not read its inbox to the end, and is none of `except`. Those that another replica reads for are
-/// skipped.
-pub async fn lock_behind(tx: &mut Tx, except: &[WebhookId]) -> Result<Option<BehindWebhook>, StoreError> {
+/// Lists webhooks that have not read their inbox to the end, and are none of `except`. Those that waited longest come first.
+pub async fn list_behind(
+    store: &Store,
+    except: &[WebhookId],
+    limit: u32,
+) -> Result<Vec<WebhookId>, StoreError> {
     let except: Vec<Uuid> = except.iter().map(|webhook| webhook.as_uuid()).collect();
-    let row = sqlx::query_file!("queries/agent_webhooks/lock_behind.sql", &except)
+    let ids = sqlx::query_file_scalar!("queries/agent_webhooks/list_behind.sql", &except, i64::from(limit));
+    Ok(ids.fetch_all(&store.pool).await?.into_iter().map(WebhookId::from_uuid).collect())
+}
+
+/// Locks a webhook if it has not read its inbox to the end, and no other replica reads for it.
+pub async fn lock_behind(tx: &mut Tx, webhook: WebhookId) -> Result<Option<BehindWebhook>, StoreError> {
+    let row = sqlx::query_file!("queries/agent_webhooks/lock_behind.sql", webhook.as_uuid())
         .fetch_optional(tx.connection())
         .await?;
     Ok(row.map(|row| BehindWebhook {
@@ -116,7 +125,7 @@ pub async fn list_messages(
     Ok(ReadMessages { messages: messages.collect(), read_to })
 }
 
-/// Stores how far a webhook has read.
+/// Stores how far a webhook has read, and when.
 pub async fn set_read_to(tx: &mut Tx, webhook: WebhookId, read_to: InboxSeq) -> Result<(), StoreError> {
     sqlx::query_file!("queries/agent_webhooks/set_read_to.sql", webhook.as_uuid(), read_to.get())
         .execute(tx.connection())
@@ -130,7 +139,7 @@ pub async fn touch_listener(store: &Store, webhook: WebhookId) -> Result<bool, S
     Ok(done.execute(&store.pool).await?.rows_affected() == 1)
 }
 
-/// Deletes listeners whose program has not asked since a time.
+/// Deletes listeners whose program has not asked since a time. Their events are deleted later.
 pub async fn delete_silent(store: &Store, before: jiff::Timestamp, limit: u32) -> Result<u64, StoreError> {
     let before = before.to_sqlx();
     let done =

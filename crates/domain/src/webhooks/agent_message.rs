@@ -101,17 +101,28 @@ pub fn event_data(message: &AgentMessage, clear: &ClearParts) -> Value {
     })
 }
 
-/// Puts the envelope of a message into the body of its event, as it is stored now. None for a message that has expired.
-/// A body that is no JSON object stays as it is.
+/// What an event says about the content of its message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Envelope<'a> {
+    Stored(&'a MessageContent),
+    Expired,
+    /// The inbox is not that of the agent any more: what it holds is not for the agent's webhooks.
+    Withdrawn,
+}
+
+/// Puts the envelope of a message into the body of its event, as it is stored now. A body that is no JSON object stays as it is.
 #[must_use]
-pub fn with_envelope(body: &str, content: Option<&MessageContent>) -> String {
+pub fn with_envelope(body: &str, envelope: Envelope<'_>) -> String {
     let Ok(mut whole) = serde_json::from_str::<Value>(body) else { return body.to_owned() };
     let Some(data) = whole["data"].as_object_mut() else { return body.to_owned() };
-    let (envelope, state) = match content {
-        None => (Value::Null, "expired"),
-        Some(MessageContent::Recalled) => (Value::Null, "recalled"),
-        Some(MessageContent::Payload(text)) if text.len() > MAX_ENVELOPE_BYTES => (Value::Null, "too-large"),
-        Some(MessageContent::Payload(text)) => {
+    let (envelope, state) = match envelope {
+        Envelope::Expired => (Value::Null, "expired"),
+        Envelope::Withdrawn => (Value::Null, "withdrawn"),
+        Envelope::Stored(MessageContent::Recalled) => (Value::Null, "recalled"),
+        Envelope::Stored(MessageContent::Payload(text)) if text.len() > MAX_ENVELOPE_BYTES => {
+            (Value::Null, "too-large")
+        }
+        Envelope::Stored(MessageContent::Payload(text)) => {
             (serde_json::from_str(text).unwrap_or(Value::Null), "included")
         }
     };
@@ -161,26 +172,30 @@ mod tests {
     fn envelope_is_what_the_inbox_holds_now() {
         let body = r#"{"data":{"seq":1},"type":"message.new"}"#;
         let text = |length: usize| MessageContent::Payload(json!("x".repeat(length)).to_string());
-        let whole = |content: Option<&MessageContent>| -> Value {
-            serde_json::from_str(&with_envelope(body, content)).expect("JSON")
+        let whole = |envelope: Envelope<'_>| -> Value {
+            serde_json::from_str(&with_envelope(body, envelope)).expect("JSON")
         };
         let included = text(MAX_ENVELOPE_BYTES - 2);
         let envelope = json!("x".repeat(MAX_ENVELOPE_BYTES - 2));
         for (content, expected) in [
-            (None, json!({ "seq": 1, "envelope": null, "envelopeState": "expired" })),
+            (Envelope::Expired, json!({ "seq": 1, "envelope": null, "envelopeState": "expired" })),
+            (Envelope::Withdrawn, json!({ "seq": 1, "envelope": null, "envelopeState": "withdrawn" })),
             (
-                Some(&MessageContent::Recalled),
+                Envelope::Stored(&MessageContent::Recalled),
                 json!({ "seq": 1, "envelope": null, "envelopeState": "recalled" }),
             ),
-            (Some(&included), json!({ "seq": 1, "envelope": envelope, "envelopeState": "included" })),
             (
-                Some(&text(MAX_ENVELOPE_BYTES - 1)),
+                Envelope::Stored(&included),
+                json!({ "seq": 1, "envelope": envelope, "envelopeState": "included" }),
+            ),
+            (
+                Envelope::Stored(&text(MAX_ENVELOPE_BYTES - 1)),
                 json!({ "seq": 1, "envelope": null, "envelopeState": "too-large" }),
             ),
         ] {
             assert_eq!(whole(content), json!({ "type": "message.new", "data": expected }));
         }
-        assert_eq!(with_envelope("not JSON", None), "not JSON");
+        assert_eq!(with_envelope("not JSON", Envelope::Expired), "not JSON");
     }
 
     proptest! {

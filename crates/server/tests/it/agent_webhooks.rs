@@ -2,6 +2,7 @@
 
 mod attacks;
 mod ended_aids;
+mod large_logs;
 mod listeners;
 mod manifests;
 mod missed;

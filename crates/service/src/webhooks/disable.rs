@@ -4,6 +4,7 @@ use guildhall_domain::webhooks::event::WebhookEventType;
 use guildhall_domain::webhooks::{DisableReason, Webhook};
 use guildhall_store::{Store, retention, webhooks as rows};
 use serde_json::json;
+use tracing::warn;
 
 use super::events::{self, NewEvent};
 use crate::ServiceError;
@@ -34,6 +35,9 @@ pub(super) async fn disable(
         });
         let new = NewEvent { event_type: WebhookEventType::WebhookDisabled, occurred_at, data };
         events::enqueue_except(&mut tx, webhook.tenant, Some(webhook.id), &new).await?;
+        // Where it is the only webhook of its tenant, nobody else is told.
+        let (id, host) = (webhook.id, webhook.url.authority());
+        warn!(webhook.id = %id, tenant.id = %webhook.tenant, %host, %reason, "webhook {id} is disabled: {reason}");
     }
     Ok(tx.commit().await?)
 }

@@ -26,6 +26,9 @@ const MAX_WATCHED: u32 = 100_000;
 /// Webhooks that are pointed at another inbox in one round.
 const MAX_MOVED: u32 = 1_000;
 
+/// Webhooks that read a page each, before those that waited longest are looked for again: one with many messages delays no other.
+const TURN: u32 = 100;
+
 /// What one transaction reads.
 const READ: ReadLimits = ReadLimits { messages: 100, bytes: 4 * 1024 * 1024 };
 
@@ -73,10 +76,27 @@ impl FollowInboxes {
         self.growth.notify(signal);
     }
 
-    /// Reads on for one webhook that has not failed in this round. Returns false if none is behind.
-    async fn read_on(&self, failed: &mut FailedWebhooks) -> Result<bool, StoreError> {
+    /// Reads a page for each of some webhooks. Returns false if another replica reads for all of them.
+    async fn read_in_turn(
+        &self,
+        webhooks: &[WebhookId],
+        failed: &mut FailedWebhooks,
+        deadline: Instant,
+    ) -> Result<bool, StoreError> {
+        let mut has_read = false;
+        for webhook in webhooks {
+            if Instant::now() >= deadline || self.stop.is_cancelled() {
+                return Ok(false);
+            }
+            has_read |= self.read_on(*webhook, failed).await?;
+        }
+        Ok(has_read)
+    }
+
+    /// Reads on for a webhook. Returns false if it is not behind, or another replica reads for it.
+    async fn read_on(&self, webhook: WebhookId, failed: &mut FailedWebhooks) -> Result<bool, StoreError> {
         let mut tx = self.store.begin().await?;
-        let Some(behind) = rows::lock_behind(&mut tx, &failed.ids).await? else {
+        let Some(behind) = rows::lock_behind(&mut tx, webhook).await? else {
             tx.rollback().await?;
             return Ok(false);
         };
@@ -128,15 +148,16 @@ impl Reconciler for FollowInboxes {
     const NAME: &'static str = "webhook-inboxes";
 
     async fn round(&self) -> Result<(), ServiceError> {
-        let started_at = Instant::now();
+        let deadline = Instant::now() + MAX_ROUND;
         // Growth is a hint: the cursors say what is behind.
         let _hints = self.growth.take_grown();
         rows::sync(&self.store, MAX_MOVED).await?;
         rows::skip_foreign(&self.store, MAX_MOVED).await?;
         self.growth.watch(rows::list_inboxes(&self.store, MAX_WATCHED).await?);
         let mut failed = FailedWebhooks::default();
-        while started_at.elapsed() < MAX_ROUND && !self.stop.is_cancelled() {
-            if !self.read_on(&mut failed).await? {
+        loop {
+            let behind = rows::list_behind(&self.store, &failed.ids, TURN).await?;
+            if !self.read_in_turn(&behind, &mut failed, deadline).await? {
                 break;
             }
         }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use futures::FutureExt;
 use guildhall_domain::ids::TenantId;
-use guildhall_domain::webhooks::agent_message::with_envelope;
+use guildhall_domain::webhooks::agent_message::{Envelope, with_envelope};
 use guildhall_domain::webhooks::delivery::ReceiverAnswer;
 use guildhall_domain::webhooks::schedule::{MAX_ATTEMPTS, NextAttempt, is_dead};
 use guildhall_domain::webhooks::{DisableReason, Webhook};
@@ -161,8 +161,13 @@ pub(super) async fn begin(
 /// Returns the body of the request, with the envelope of a message as its inbox holds it now.
 pub(super) async fn body(store: &Store, event: &EventToSend) -> Result<String, StoreError> {
     let Some(message) = event.message else { return Ok(event.body.clone()) };
-    let content = rows::find_message(store, message).await?;
-    Ok(with_envelope(&event.body, content.as_ref()))
+    let found = rows::find_message(store, event.webhook, message).await?;
+    let envelope = match &found {
+        None => Envelope::Expired,
+        Some(stored) if !stored.is_of_agent => Envelope::Withdrawn,
+        Some(stored) => Envelope::Stored(&stored.content),
+    };
+    Ok(with_envelope(&event.body, envelope))
 }
 
 impl Worker {

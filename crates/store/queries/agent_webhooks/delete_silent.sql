@@ -1,5 +1,5 @@
 -- Deletes listeners whose program has not asked for long. Their cursors are locked first, as by whoever reads messages for them, and
--- their lanes go before their events; cursors that are locked wait for the next round.
+-- their lanes go before the webhooks; cursors that are locked wait for the next round. Their events are deleted later.
 WITH silent AS MATERIALIZED (
     SELECT webhook
     FROM agent_webhooks
@@ -11,6 +11,11 @@ WITH silent AS MATERIALIZED (
 closed AS (
     DELETE FROM webhook_lanes
     WHERE webhook IN (SELECT webhook FROM silent)
+),
+
+noted AS (
+    INSERT INTO deleted_webhooks (webhook) SELECT webhook FROM silent
+    ON CONFLICT (webhook) DO NOTHING
 )
 
 DELETE FROM webhooks

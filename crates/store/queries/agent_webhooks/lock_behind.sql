@@ -1,6 +1,6 @@
--- Locks a webhook that has not read its inbox to the end, until the end of the transaction. Those that another worker has locked are
--- skipped, and those of $1. The inbox must still be that of the agent: one with a key of its own speaks as long as the owner of the AID
--- is a member of its tenant.
+-- Locks a webhook, until the end of the transaction, if it has not read its inbox to the end and no other worker reads for it. The
+-- inbox must still be that of the agent: one with a key of its own speaks as long as the owner of the AID is a member of its
+-- tenant.
 SELECT
     followed.webhook,
     followed.agent,
@@ -11,8 +11,8 @@ SELECT
 FROM agent_webhooks AS followed
 INNER JOIN inboxes AS head ON head.id = followed.inbox
 INNER JOIN webhooks ON webhooks.id = followed.webhook
-WHERE head.last_seq > followed.read_to
-    AND followed.webhook <> ALL($1)
+WHERE followed.webhook = $1
+    AND head.last_seq > followed.read_to
     AND (
         EXISTS (
             SELECT FROM agent_inboxes AS hosted
@@ -26,6 +26,4 @@ WHERE head.last_seq > followed.read_to
             WHERE named.agent = followed.agent AND named.aid = head.aid
         )
     )
-ORDER BY followed.webhook
-LIMIT 1
 FOR UPDATE OF followed SKIP LOCKED

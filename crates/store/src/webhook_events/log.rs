@@ -129,6 +129,25 @@ pub async fn delete_old(store: &Store, before: jiff::Timestamp, limit: u32) -> R
     Ok(done.execute(&store.pool).await?.rows_affected())
 }
 
+/// Lists webhooks that were deleted, and whose events are not.
+pub async fn list_deleted_webhooks(store: &Store, limit: u32) -> Result<Vec<WebhookId>, StoreError> {
+    let ids = sqlx::query_file_scalar!("queries/deleted_webhooks/list.sql", i64::from(limit));
+    Ok(ids.fetch_all(&store.pool).await?.into_iter().map(WebhookId::from_uuid).collect())
+}
+
+/// Deletes events of a webhook that was deleted, with their attempts.
+pub async fn delete_of_webhook(store: &Store, webhook: WebhookId, limit: u32) -> Result<u64, StoreError> {
+    let (webhook, limit) = (webhook.as_uuid(), i64::from(limit));
+    let done = sqlx::query_file!("queries/webhook_events/delete_of_webhook.sql", webhook, limit);
+    Ok(done.execute(&store.pool).await?.rows_affected())
+}
+
+/// Notes that a deleted webhook has no events any more.
+pub async fn forget_deleted_webhook(store: &Store, webhook: WebhookId) -> Result<(), StoreError> {
+    sqlx::query_file!("queries/deleted_webhooks/delete.sql", webhook.as_uuid()).execute(&store.pool).await?;
+    Ok(())
+}
+
 /// Deletes the oldest events of webhooks that have more than a number of them.
 pub async fn delete_excess(store: &Store, kept: u32, limit: u32) -> Result<u64, StoreError> {
     let (kept, limit) = (i64::from(kept), i64::from(limit));

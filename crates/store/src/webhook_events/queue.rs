@@ -304,14 +304,26 @@ pub async fn close(store: &Store, lanes: &[Lane], claim: Uuid) -> Result<(), Sto
     Ok(())
 }
 
-/// Returns what an inbox holds of a message; none after its expiry.
+/// What an inbox still has of a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReferencedMessage {
+    pub content: MessageContent,
+    /// Whether the inbox is that of the webhook's agent now.
+    pub is_of_agent: bool,
+}
+
+/// Reads the message that an event is about; none if it has expired.
 pub async fn find_message(
     store: &Store,
+    webhook: WebhookId,
     message: SentMessageRef,
-) -> Result<Option<MessageContent>, StoreError> {
-    let row =
-        sqlx::query_file!("queries/webhook_events/find_message.sql", message.inbox.get(), message.seq.get())
-            .fetch_optional(&store.pool)
-            .await?;
-    Ok(row.map(|row| row.payload.map_or(MessageContent::Recalled, MessageContent::Payload)))
+) -> Result<Option<ReferencedMessage>, StoreError> {
+    let (inbox, seq) = (message.inbox.get(), message.seq.get());
+    let row = sqlx::query_file!("queries/webhook_events/find_message.sql", inbox, seq, webhook.as_uuid())
+        .fetch_optional(&store.pool)
+        .await?;
+    Ok(row.map(|row| ReferencedMessage {
+        content: row.payload.map_or(MessageContent::Recalled, MessageContent::Payload),
+        is_of_agent: row.is_of_agent,
+    }))
 }

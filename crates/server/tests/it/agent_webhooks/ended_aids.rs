@@ -89,3 +89,35 @@ async fn message_after_the_owner_of_the_aid_has_left_is_no_event() {
     fixture.wait_for_empty_queue().await;
     assert_eq!(receiver.received().len(), 2);
 }
+
+/// What is sent again is read again: the inbox of somebody who has left is theirs.
+#[tokio::test]
+async fn replay_after_the_owner_of_the_aid_has_left_has_no_content() {
+    let (fixture, receiver) = start().await;
+    let (cluster, tenant) = (&fixture.gateway.cluster, &fixture.tenant.id);
+    let ada = cluster.create_user("ada").await;
+    cluster.set_role(tenant, &ada, "operator").await;
+    let robot = fixture.gateway.register_for(&ada, "robot-1").await;
+    set_aid(&fixture, &ada, &robot.aid).await;
+    let (_, mut socket) = fixture.sender("alice").await;
+    say_to(&mut socket, &robot.aid, "private").await;
+    assert_words(&receiver, &["private"]).await;
+    fixture.wait_for_empty_queue().await;
+    let replay = async |count: usize| {
+        let webhooks = format!("/api/v1/tenants/{tenant}/webhooks");
+        let listed = cluster.first.get_as(&webhooks, &cluster.operator.token).await.body;
+        let webhook = listed["webhooks"][0]["id"].as_str().expect("an id").to_owned();
+        let all = json!({ "since": "2020-01-01T00:00:00Z", "only": "all" });
+        let resent = fixture.call(Method::POST, &format!("{webhook}/resend"), Some(all)).await;
+        assert_eq!(resent.body, json!({ "events": 1 }), "{}", resent.text);
+        let received = receiver.wait_for(count).await;
+        fixture.wait_for_empty_queue().await;
+        received[count - 1].json()["data"].clone()
+    };
+    let before = replay(2).await;
+    assert_eq!(before["envelopeState"], "included");
+    delete(&fixture, &format!("/api/v1/tenants/{tenant}/members/{}", ada.principal)).await;
+    let after = replay(3).await;
+    assert_eq!(json!([after["envelope"], after["envelopeState"]]), json!([null, "withdrawn"]), "{after}");
+    assert_eq!(after["messageId"], before["messageId"]);
+}

@@ -3,13 +3,18 @@
 use std::time::Duration;
 
 use guildhall_store::{retention, webhook_events};
+use guildhall_testkit::NodeScript;
 use jiff::SignedDuration;
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::BOTH;
 use crate::support::agent_webhooks::{AgentWebhooks, assert_words, say, words};
+use crate::support::official_receiver::OfficialReceiver;
 use crate::support::webhook_receiver::{Answer, WebhookReceiver};
+
+/// A signing secret of no webhook.
+const OTHER_SECRET: &str = "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
 
 /// An address where nobody listens yet.
 fn free_address() -> std::net::SocketAddr {
@@ -106,6 +111,38 @@ async fn events_missed_while_disabled_are_replayed_in_order() {
     resend(unknown).await.assert_failure(404, "not-found");
 }
 
+// covers: M26
+#[tokio::test]
+async fn official_libraries_verify_what_was_missed_in_order() {
+    let fixture = AgentWebhooks::start().await;
+    let (_, mut socket) = fixture.sender("alice").await;
+    for library in [NodeScript::WebhookReceiver, NodeScript::PythonWebhookReceiver] {
+        let receiver = OfficialReceiver::start(library);
+        let (webhook, secret) = fixture.add(&receiver.url, &BOTH).await;
+        // It refuses everything, until it has the right secret.
+        receiver.set_secret(OTHER_SECRET).await;
+        for number in 0..3 {
+            say(&mut socket, None, &format!("m{number}")).await;
+        }
+        let refused = receiver.wait_for(1).await;
+        assert_eq!(refused[0]["verified"], false, "{refused:?}");
+        receiver.set_secret(&secret).await;
+        fixture.end_pauses().await;
+        fixture.wait_for_empty_queue().await;
+        let verified = |received: &[Value]| -> Vec<Value> {
+            let verified = received.iter().filter(|event| event["verified"] == true);
+            verified.map(|event| event["payload"]["data"]["envelope"]["text"].clone()).collect()
+        };
+        assert_eq!(verified(&receiver.wait_for(4).await), ["m0", "m1", "m2"]);
+        let all = json!({ "since": "2020-01-01T00:00:00Z", "only": "all" });
+        let resent = fixture.call(Method::POST, &format!("{webhook}/resend"), Some(all)).await;
+        assert_eq!(resent.body, json!({ "events": 3 }), "{}", resent.text);
+        fixture.wait_for_empty_queue().await;
+        assert_eq!(verified(&receiver.wait_for(7).await), ["m0", "m1", "m2", "m0", "m1", "m2"]);
+        fixture.delete(&webhook).await;
+    }
+}
+
 #[tokio::test]
 async fn webhook_that_failed_for_five_days_is_disabled_and_others_are_told() {
     let fixture = AgentWebhooks::start().await;
@@ -134,6 +171,18 @@ async fn webhook_that_failed_for_five_days_is_disabled_and_others_are_told() {
     let entries: Vec<&Value> = entries.filter(|entry| entry["action"] == "webhook.disabled").collect();
     assert_eq!(entries.len(), 1);
     assert_eq!(entries[0]["body"]["detail"], json!({ "host": host, "reason": "failing" }));
+    // Members who look see it, also where it is the only webhook.
+    let listed = cluster
+        .first
+        .get_as(&format!("/api/v1/tenants/{}/webhooks", fixture.tenant.id), &cluster.operator.token)
+        .await
+        .body;
+    let listed =
+        listed["webhooks"].as_array().expect("webhooks").iter().find(|shown| shown["id"] == webhook.as_str());
+    assert_eq!(
+        listed.map(|shown| json!([shown["enabled"], shown["disabledReason"]])),
+        Some(json!([false, "failing"]))
+    );
     // The event that had failed waits for a request, like those that come now.
     say(&mut socket, None, "two").await;
     fixture.wait_for_rows("SELECT count(*) FROM webhook_events WHERE state = 'missed'", 2).await;

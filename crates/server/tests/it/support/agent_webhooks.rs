@@ -60,6 +60,13 @@ impl AgentWebhooks {
         cluster.second.request_as(method, &path, &cluster.operator.token, body).await
     }
 
+    pub(crate) async fn delete(&self, webhook: &str) {
+        let cluster = &self.gateway.cluster;
+        let path = format!("/api/v1/tenants/{}/webhooks/{webhook}", self.tenant.id);
+        let deleted = cluster.second.request_as(Method::DELETE, &path, &cluster.operator.token, None).await;
+        assert_eq!(deleted.status, 200, "{}", deleted.text);
+    }
+
     pub(crate) async fn get(&self, webhook: &str) -> Value {
         let shown = self.call(Method::GET, webhook, None).await;
         assert_eq!(shown.status, 200, "{}", shown.text);

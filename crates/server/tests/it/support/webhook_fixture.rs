@@ -59,7 +59,7 @@ impl QuestionFixture {
         self.wait_for_rows("SELECT count(*) FROM webhook_events WHERE state = 'waiting'", 0).await;
     }
 
-    async fn wait_for_rows(&self, query: &str, count: i64) {
+    pub(crate) async fn wait_for_rows(&self, query: &str, count: i64) {
         let mut sql = self.cluster.db.sql().await;
         let deadline = Instant::now() + Duration::from_secs(120);
         while sql.number(query).await != count {

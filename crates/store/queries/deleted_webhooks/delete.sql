@@ -1,0 +1,1 @@
+DELETE FROM deleted_webhooks WHERE webhook = $1

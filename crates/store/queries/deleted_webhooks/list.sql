@@ -1,0 +1,1 @@
+SELECT webhook FROM deleted_webhooks ORDER BY deleted_at LIMIT $1
