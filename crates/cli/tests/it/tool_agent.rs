@@ -233,13 +233,18 @@ fn example_agent_calls_tools_as_its_readme_says() {
     let statuses: Vec<&str> = log.lines().skip(1).filter_map(|line| line.split_whitespace().nth(5)).collect();
     assert_eq!(statuses, ["started", "ok", "started", "ok", "denied"], "{log}");
     assert!(!log.contains("city"), "{log}");
+    revoke(&example, notify);
+    drop(guard);
+    drop(example.dev);
+}
+
+/// The user takes everything back: the agent says in one line that its next call is refused.
+fn revoke(example: &Example, call: &str) {
     for line in block(section(&example.readme, "Call"), 1) {
         example.run(&line);
     }
-    let refused = example.command(notify).output().expect("it runs");
+    let refused = example.command(call).output().expect("it runs");
     assert!(!refused.status.success(), "{}", stdout(&refused));
     let words = stderr(&refused);
     assert!(words.contains("refused: ") && !words.contains("Traceback"), "{words}");
-    drop(guard);
-    drop(example.dev);
 }

@@ -82,7 +82,7 @@ async fn find_newest(client: &Client, agent: AgentId) -> Result<RelationId> {
             break;
         }
     }
-    let newest = newest.ok_or_else(|| NotFoundError {
+    let newest = newest.ok_or(NotFoundError {
         object: "relation with the agent",
         name: id,
         next: "`guildhall relations ls --ended` lists your relations",
