@@ -40,35 +40,14 @@ async fn every_user_has_one_notice_when_a_server_is_killed_half_way() {
 
     let started = Instant::now();
     fixture.change(true).await;
-    let mut killed_at = None;
-    let busy = async {
-        let mut sql = cluster.db.sql().await;
-        let limit = Instant::now() + Duration::from_secs(1800);
-        loop {
-            let told = notices(&mut sql).await;
-            if killed_at.is_none() && told >= users / 2 {
-                cluster.kill_replica(1);
-                cluster.wait_until_refused(1).await;
-                cluster.restart_replica(1).await;
-                killed_at = Some(told);
-            }
-            let open = sql.number("SELECT count(*) FROM relation_checks WHERE ended_at IS NULL").await;
-            if open == 0 {
-                return;
-            }
-            assert!(Instant::now() < limit, "{told} of {all} users are told");
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    };
     let is_done = AtomicBool::new(false);
     let measuring = run_clients(&cluster, &fixture.access, &routes, usize::MAX, &is_done);
-    let ((), busy) = tokio::join!(
-        async {
-            busy.await;
-            is_done.store(true, Ordering::SeqCst);
-        },
-        measuring
-    );
+    let telling = async {
+        let killed_at = kill_half_way(&cluster, users).await;
+        is_done.store(true, Ordering::SeqCst);
+        killed_at
+    };
+    let (killed_at, busy) = tokio::join!(telling, measuring);
     let took = started.elapsed();
 
     assert!(killed_at.is_some(), "the server was not killed half-way: {took:?}");
@@ -93,6 +72,28 @@ async fn every_user_has_one_notice_when_a_server_is_killed_half_way() {
     );
     assert!(rounds.size() < COMPARED_SIZE || busy <= limit, "{text}");
     rounds.report(&text);
+}
+
+/// Kills and restarts a replica when half of the users are told, and waits until all are. Returns how many were told before the kill.
+async fn kill_half_way(cluster: &Cluster, users: i64) -> Option<i64> {
+    let mut sql = cluster.db.sql().await;
+    let limit = Instant::now() + Duration::from_secs(1800);
+    let mut killed_at = None;
+    loop {
+        let told = notices(&mut sql).await;
+        if killed_at.is_none() && told >= users / 2 {
+            cluster.kill_replica(1);
+            cluster.wait_until_refused(1).await;
+            cluster.restart_replica(1).await;
+            killed_at = Some(told);
+        }
+        let open = sql.number("SELECT count(*) FROM relation_checks WHERE ended_at IS NULL").await;
+        if open == 0 {
+            return killed_at;
+        }
+        assert!(Instant::now() < limit, "{told} of {users} users are told");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
 }
 
 async fn notices(sql: &mut SqlConnection) -> i64 {

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use guildhall_testkit::spawn_task;
 use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -52,7 +53,7 @@ impl Follower {
             access: access.clone(),
             connected: Some(connected),
         };
-        let events = tokio::spawn(stream.follow());
+        let events = spawn_task(stream.follow());
         is_connected.await.expect("connected");
         Self { client, url: cluster.url(0, &format!("/h2a/relations/{id}")), access, events }
     }
