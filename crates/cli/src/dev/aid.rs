@@ -42,6 +42,7 @@ pub(super) async fn create(url: &str, state: &Path, aid: &Aid, password: &Secret
 async fn register(url: &str, password: &SecretString, name: &AidName, files: &KeyFiles) -> Result<String> {
     let client = Client::new(url)?;
     let tokens = client.sign_in(ADMIN_USER, password).await?;
-    let created = client.with_tokens(Arc::new(tokens.access)).create_aid(name, &files.public_key()?, None).await?;
+    let created =
+        client.with_tokens(Arc::new(tokens.access)).create_aid(name, &files.public_key()?, None).await?;
     Ok(created.certificate.certificate)
 }

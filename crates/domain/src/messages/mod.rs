@@ -11,9 +11,7 @@ mod recall;
 mod view;
 
 pub use coverage::{PeerCoverage, PeerPosition, peer_coverage, settled_seq};
-pub use delivery::{
-    DeliveryMode, MAX_MESSAGE_LIFETIME, MAX_QUEUE_LIFETIME, RING_SIZE, preferred_instance,
-};
+pub use delivery::{DeliveryMode, MAX_MESSAGE_LIFETIME, MAX_QUEUE_LIFETIME, RING_SIZE, preferred_instance};
 pub use hosted_agent::{AgentAnswer, WorkSenders, answer_id, message_words, progress_payload, refusal_id};
 pub use inbox::{
     Inbox, InboxId, InboxMessage, InboxSeq, InvalidMessageId, MessageContent, MessageId, MessageKind,

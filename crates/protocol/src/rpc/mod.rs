@@ -22,7 +22,8 @@ pub use frame::{
     FrameError, Incoming, InvalidRequest, Notification, Outgoing, Request, RequestId, parse_frame,
 };
 pub use limits::{
-    MAX_BATCH, MAX_FRAME_BYTES, MAX_FRAME_VALUES, MAX_ID_BYTES, MAX_UNAUTHENTICATED_FRAME_BYTES, PROTOCOL_VERSION,
+    MAX_BATCH, MAX_FRAME_BYTES, MAX_FRAME_VALUES, MAX_ID_BYTES, MAX_UNAUTHENTICATED_FRAME_BYTES,
+    PROTOCOL_VERSION,
 };
 pub use methods::{Access, Method, MethodSpec, Order, RpcMethod, typed};
 pub use server_frame::{InvalidServerFrame, ServerFrame, parse_server_frame, request_text};

@@ -7,8 +7,8 @@ use futures::stream::{self, StreamExt};
 use guildhall_testkit::TestDb;
 
 use super::{StreamFixture, data};
-use crate::support::cluster::Cluster;
 use crate::support::Setup;
+use crate::support::cluster::Cluster;
 
 const READERS: usize = 300;
 
