@@ -29,6 +29,7 @@ use crate::aun_clients::replicas::{AunReplicas, Registration};
 use crate::aun_clients::rust_device::{RustAid, RustDevice};
 use crate::support::aid_user::AidUser;
 use crate::support::cluster::PASSWORD;
+use crate::support::user::CliUser;
 
 /// Ends a test that hangs.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(120);
@@ -244,8 +245,8 @@ impl ToolFixture {
     }
 
     /// Creates another agent that the user has granted scopes to, with a device at one of the replicas.
-    pub(super) async fn add_agent(&self, name: &str, replica: usize) -> RustDevice {
-        let owner = RustAid::of_operator(&self.replicas, &AidUser::create(&self.replicas.operator(), name));
+    pub(super) async fn add_agent(&self, operator: &CliUser, name: &str, replica: usize) -> RustDevice {
+        let owner = RustAid::of_operator(&self.replicas, &AidUser::create(operator, name));
         let agent = self.create_agent(name, &owner.aid).await;
         self.grant(agent).await;
         RustDevice::start(&owner, &[self.replicas.url(replica)])
