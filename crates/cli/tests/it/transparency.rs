@@ -115,13 +115,10 @@ async fn forked_and_shortened_logs_are_found() {
     let head = fixture.save("guild.sth");
     fixture.sql().await.execute(CUT_LOG).await;
     let fault = fixture.fault(&["--from", &head]);
-    assert!(
-        fault.starts_with("the log shrank: the saved head has 3 entries, the one of the server 1"),
-        "{fault}"
-    );
+    assert!(fault.starts_with("the log shrank: the saved head has 3 entries, the later one 1"), "{fault}");
     // The forged log grows again, to the same size and beyond it. Its own entries are valid.
     fixture.create(&["david", "erica"]);
-    let forked = "the log forked at 3 entries: the current log does not continue the saved head";
+    let forked = "the log forked at 3 entries: the later head does not continue the saved one";
     assert_eq!(fixture.fault(&["--from", &head]), forked);
     fixture.create(&["frank"]);
     assert_eq!(fixture.fault(&["--from", &head]), forked);
@@ -133,6 +130,53 @@ async fn forked_and_shortened_logs_are_found() {
         before,
         "a head that is not verified is not saved"
     );
+}
+
+// covers: A13
+#[tokio::test]
+async fn two_saved_heads_are_compared_without_the_server() {
+    let fixture = Fixture::start().await;
+    fixture.create(&["alice", "bobby", "carol"]);
+    let first = fixture.save("first.sth");
+    fixture.create(&["david", "erica"]);
+    let second = fixture.save("second.sth");
+    let asked = fixture.user.json(&["transparency", "verify", "--from", &first, "--to", &second]);
+    assert_eq!((&asked["from"], &asked["size"]), (&json!(3), &json!(5)), "{asked}");
+    let proof = fixture.path("proof.json");
+    let response = reqwest::get(format!("{}/ct/consistency/3/5", fixture.server.url)).await;
+    std::fs::write(&proof, response.expect("a response").text().await.expect("text")).expect("written");
+    fixture.sql().await.execute(CUT_LOG).await;
+    fixture.create(&["frank", "grace"]);
+    let forged = fixture.save("forged.sth");
+    let Fixture { server, folder: _folder, .. } = fixture;
+    drop(server);
+
+    // Somebody without a server and without an account, in any order of the heads.
+    let auditor = CliUser::new();
+    let verify = |args: &[&str]| auditor.run(&[&["transparency", "verify", "--json"], args].concat());
+    for heads in [[&first, &second], [&second, &first]] {
+        let verified = verify(&["--from", heads[0], "--to", heads[1], "--proof", &proof]);
+        let answer: Value = serde_json::from_str(&stdout(&verified)).expect("JSON");
+        assert_eq!(
+            answer,
+            json!({ "ok": true, "log": asked["log"], "from": 3, "size": 5 }),
+            "{}",
+            stderr(&verified)
+        );
+    }
+    let forked = "the log forked at 3 entries: the later head does not continue the saved one";
+    for (args, fault) in [
+        (vec!["--from", &first, "--to", &forged], forked.to_owned()),
+        (
+            vec!["--from", &second, "--to", &forged],
+            "the log shrank: the saved head has 5 entries, the later one 3: entries were removed, or a backup was restored"
+                .to_owned(),
+        ),
+    ] {
+        let found = verify(&args);
+        let answer: Value = serde_json::from_str(&stdout(&found)).expect("JSON");
+        assert_eq!((answer, found.status.code()), (json!({ "ok": false, "fault": fault }), Some(1)));
+    }
 }
 
 // covers: A13

@@ -17,15 +17,15 @@ pub(super) enum LogFault {
     #[error("the tree head is signed with another key: expected log {expected}, found log {found}")]
     OtherKey { expected: String, found: String },
     #[error(
-        "the log shrank: the saved head has {saved} entries, the one of the server {current}: entries were removed, or a \
+        "the log shrank: the saved head has {saved} entries, the later one {current}: entries were removed, or a \
          backup was restored"
     )]
     Shrunk { saved: u64, current: u64 },
     #[error("the head of the server is older than the saved one: the server hides newer entries")]
     Older,
-    #[error("the log forked at {saved} entries: the current log does not continue the saved head")]
+    #[error("the log forked at {saved} entries: the later head does not continue the saved one")]
     Forked { saved: u64 },
-    #[error("the proof of the server is malformed")]
+    #[error("the proof is malformed, or of other heads")]
     Proof,
     #[error("entry {index}: {reason}")]
     Entry { index: u64, reason: String },

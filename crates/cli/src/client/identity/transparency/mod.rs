@@ -1,5 +1,6 @@
 //! `guildhall transparency`.
 
+mod compare;
 mod entries;
 mod head;
 mod verify;
@@ -13,9 +14,10 @@ use clap::{Args, Subcommand};
 use guildhall_identity::transparency::LogKey;
 use guildhall_protocol::rest::identity::TreeHeadView;
 use guildhall_sdk::Client;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use self::head::VerifiedHead;
+use self::head::{LogFault, VerifiedHead};
 use crate::async_runtime::block_on;
 use crate::client::connection::CommonArgs;
 use crate::output::{format_fields, format_time, print_result};
@@ -27,12 +29,15 @@ const EXAMPLES: &str = "Examples:
   guildhall transparency head --save guild.sth                    Keep the current head of the log
   guildhall transparency verify --from guild.sth --save guild.sth Later: verify that the log has only grown
   guildhall transparency verify --from guild.sth --entries        Verify every entry too
+  guildhall transparency verify --from guild.sth --to other.sth   Compare with the head of somebody else
   guildhall transparency head --server https://guild.example      Without signing in";
 
 const VERIFY_HELP: &str = "The server signs the size and the root hash of its log: the head. This command verifies the signature \
 of the head that the server shows now, and:
   --from finds a log that was changed, shortened or forked since the saved head.
   --entries finds entries that are missing, are not those of the head, or do not fit their certificate.
+  --to compares two saved heads, and not the one that the server shows now. With --proof, or with heads of one size, no server is asked: \
+the proof is what `GET /ct/consistency/{first}/{second}` returns.
 Keep heads on another machine than the server, and compare them with those of others: a server that shows different logs to \
 different readers cannot continue both.
 
@@ -40,7 +45,8 @@ Exit codes: 0 the log is valid, 1 the log is not valid or cannot be read, 2 usag
 
 Examples:
   guildhall transparency verify --from guild.sth --save guild.sth
-  guildhall transparency verify --from guild.sth --entries";
+  guildhall transparency verify --from guild.sth --entries
+  guildhall transparency verify --from guild.sth --to other.sth --proof proof.json";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
@@ -74,6 +80,12 @@ enum Commands {
         /// Head that was saved before
         #[arg(long, value_name = "FILE", required_unless_present = "entries")]
         from: Option<PathBuf>,
+        /// Another saved head, in place of the one of the server
+        #[arg(long, value_name = "FILE", requires = "from", conflicts_with_all = ["entries", "save"])]
+        to: Option<PathBuf>,
+        /// Proof that the larger one of the two saved heads continues the other; without it the server is asked
+        #[arg(long, value_name = "FILE", requires = "to")]
+        proof: Option<PathBuf>,
         /// Read all entries, and compute the root hash from them
         #[arg(long)]
         entries: bool,
@@ -85,7 +97,10 @@ enum Commands {
 pub(crate) fn run(args: &TransparencyArgs) -> Result<()> {
     match &args.command {
         Commands::Head(log) => block_on(show(log)),
-        Commands::Verify { from, entries, log } => block_on(verify::run(from.as_deref(), *entries, log)),
+        Commands::Verify { from: Some(from), to: Some(to), proof, log, .. } => {
+            block_on(compare::run(from, to, proof.as_deref(), log))
+        }
+        Commands::Verify { from, entries, log, .. } => block_on(verify::run(from.as_deref(), *entries, log)),
     }
 }
 
@@ -140,6 +155,18 @@ impl LogArgs {
     }
 }
 
+/// Reads a saved head, and verifies its signature.
+fn read_head(path: &Path, key: Option<&LogKey>) -> Result<VerifiedHead> {
+    let view: TreeHeadView = read_json(path, "tree head")?;
+    VerifiedHead::new(&view, key).context("the saved head is not valid")
+}
+
+/// Reads a saved head or proof.
+fn read_json<T: DeserializeOwned>(path: &Path, what: &str) -> Result<T> {
+    let text = read_text(path).with_context(|| format!("cannot read {}", path.display()))?;
+    serde_json::from_str(&text).with_context(|| format!("{} is not a saved {what}", path.display()))
+}
+
 fn read_text(path: &Path) -> std::io::Result<String> {
     let mut text = String::new();
     File::open(path)?.take(MAX_FILE_BYTES).read_to_string(&mut text)?;
@@ -147,9 +174,10 @@ fn read_text(path: &Path) -> std::io::Result<String> {
 }
 
 /// Prints why a log is not valid, for programs.
-fn print_fault(json: bool, fault: &str) -> Result<()> {
-    if json {
-        let value: Value = json!({ "ok": false, "fault": fault });
+fn print_fault<T>(json: bool, verified: &Result<T>) -> Result<()> {
+    let fault = verified.as_ref().err().and_then(|error| error.downcast_ref::<LogFault>());
+    if let Some(fault) = fault.filter(|_| json) {
+        let value: Value = json!({ "ok": false, "fault": fault.to_string() });
         print_result(true, &value, String::new)?;
     }
     Ok(())

@@ -2,14 +2,13 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
-use guildhall_protocol::rest::identity::TreeHeadView;
+use anyhow::Result;
 use guildhall_sdk::Client;
 use serde_json::json;
 
 use super::entries::EntryVerifier;
-use super::head::{LogFault, VerifiedHead};
-use super::{LogArgs, print_fault, read_text};
+use super::head::VerifiedHead;
+use super::{LogArgs, print_fault, read_head};
 use crate::output::{format_time, print_result};
 
 /// Entries of a request: the maximum of the server.
@@ -17,11 +16,7 @@ const PAGE_SIZE: u32 = 100;
 
 pub(super) async fn run(from: Option<&Path>, entries: bool, args: &LogArgs) -> Result<()> {
     let verified = verify(from, entries, args).await;
-    if let Err(error) = &verified
-        && let Some(fault) = error.downcast_ref::<LogFault>()
-    {
-        print_fault(args.common.json, &fault.to_string())?;
-    }
+    print_fault(args.common.json, &verified)?;
     let (saved, current) = verified?;
     let (size, head) = (current.size(), current.signed.head);
     let value = json!({
@@ -49,9 +44,7 @@ async fn verify(
     args: &LogArgs,
 ) -> Result<(Option<VerifiedHead>, VerifiedHead)> {
     let key = args.key()?;
-    let saved = from.map(read_head).transpose()?;
-    let saved = saved.map(|view| VerifiedHead::new(&view, key.as_ref())).transpose();
-    let saved = saved.context("the saved head is not valid")?;
+    let saved = from.map(|path| read_head(path, key.as_ref())).transpose()?;
     let client = args.client()?;
     let view = client.tree_head().await?;
     let current = VerifiedHead::new(&view, key.as_ref().or(saved.as_ref().map(|saved| &saved.key)))?;
@@ -76,9 +69,4 @@ async fn verify_entries(client: &Client, saved: Option<&VerifiedHead>, current: 
         verifier.add(&client.log_entries(start, PAGE_SIZE).await?.entries)?;
     }
     Ok(verifier.finish()?)
-}
-
-fn read_head(path: &Path) -> Result<TreeHeadView> {
-    let text = read_text(path).with_context(|| format!("cannot read {}", path.display()))?;
-    serde_json::from_str(&text).with_context(|| format!("{} is not a saved tree head", path.display()))
 }
