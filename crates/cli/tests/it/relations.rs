@@ -61,7 +61,9 @@ impl Fixture {
 fn grant_is_listed_asked_again_and_taken_back() {
     let fixture = Fixture::new();
     let (user, agent) = (&fixture.user, fixture.agent.as_str());
-    let granted = user.json(&["relations", "grant", agent, "--scope", "filesystem:read", "--yes"]);
+    let unknown = user.run(&["relations", "grant", "nobody", "--scope", "filesystem:read", "--yes"]);
+    assert_eq!(unknown.status.code(), Some(4), "{unknown:?}");
+    let granted = user.json(&["relations", "grant", "helper", "--scope", "filesystem:read", "--yes"]);
     let relation = granted["id"].as_str().expect("an id").to_owned();
     assert_eq!(
         json!([granted["granted_scopes"], granted["manifest_version"]]),
@@ -83,8 +85,8 @@ fn grant_is_listed_asked_again_and_taken_back() {
     let both = ["--scope", "filesystem:read", "--scope", "location:read", "--yes"];
     let again = user.json(&[&["relations", "grant", agent][..], &both].concat());
     assert_eq!(json!([again["id"], again["manifest_version"]]), json!([relation, 2]));
-    // The id of the agent is what the user has typed before.
-    let ended = stdout(&user.run(&["relations", "revoke", agent]));
+    // What the user has typed before names the relation too.
+    let ended = stdout(&user.run(&["relations", "revoke", "helper"]));
     assert!(ended.contains("took back from helper: filesystem:read,location:read"), "{ended}");
     let history = user.json(&["relations", "history", agent]);
     let kinds: Vec<&str> = history["changes"]

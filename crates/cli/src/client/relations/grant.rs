@@ -12,17 +12,17 @@ use guildhall_sdk::Client;
 use serde_json::json;
 
 use super::offer::Offer;
-use super::scopes;
+use super::{find_agent, scopes};
 use crate::client::approvals::terminal_input::{TerminalInput, discard_typed_input};
-use crate::client::connection::CommonArgs;
+use crate::client::connection::{CommonArgs, TenantArg};
 use crate::error::UsageError;
 use crate::output::print_result;
 
 #[derive(Args)]
 pub(super) struct GrantArgs {
-    /// Id of the agent
+    /// Id of the agent, or slug if it is an agent of the tenant
     #[arg(value_name = "AGENT")]
-    agent: AgentId,
+    agent: String,
     /// Scope to grant; can be repeated. On a terminal you are asked without it
     #[arg(long = "scope", value_name = "SCOPE")]
     scopes: Vec<String>,
@@ -33,6 +33,8 @@ pub(super) struct GrantArgs {
     #[arg(long, default_value = "en", value_parser = parse_language)]
     lang: Language,
     #[command(flatten)]
+    tenant: TenantArg,
+    #[command(flatten)]
     common: CommonArgs,
 }
 
@@ -41,9 +43,9 @@ fn parse_language(text: &str) -> Result<Language, UnknownName> {
 }
 
 pub(super) async fn run(args: &GrantArgs) -> Result<()> {
-    let client = args.common.connect()?.client;
-    let offer = Offer::read(&client, args.agent).await?;
-    let earlier = find_active(&client, args.agent).await?;
+    let (client, agent) = find_agent(&args.agent, &args.tenant, &args.common).await?;
+    let offer = Offer::read(&client, agent).await?;
+    let earlier = find_active(&client, agent).await?;
     let granted = earlier.as_ref().map(effective).unwrap_or_default();
     let chosen = if args.yes {
         args.scopes.iter().cloned().collect()
@@ -57,7 +59,7 @@ pub(super) async fn run(args: &GrantArgs) -> Result<()> {
             }
         }
     };
-    let relation = send(&client, args.agent, earlier.as_ref(), &offer, chosen).await?;
+    let relation = send(&client, agent, earlier.as_ref(), &offer, chosen).await?;
     print_result(args.common.json, &json!(relation), || {
         format!("granted to {}: {} ({})", relation.agent_name, scopes(&relation.granted_scopes), relation.id)
     })?;

@@ -11,17 +11,17 @@ use guildhall_sdk::Client;
 use serde_json::json;
 
 use crate::async_runtime::block_on;
-use crate::client::connection::CommonArgs;
+use crate::client::agents;
+use crate::client::connection::{CommonArgs, TenantArg};
 use crate::error::NotFoundError;
 use crate::output::{format_fields, format_optional_time, format_table, format_time, print_result};
 
 const EXAMPLES: &str = "Examples:
-  guildhall relations grant agt_01920000000070008000000000000000
+  guildhall relations grant helper
   guildhall relations grant agt_01920000000070008000000000000000 --scope filesystem:read --yes
   guildhall relations ls
   guildhall relations history rel_01920000000070008000000000000000
-  guildhall relations revoke rel_01920000000070008000000000000000
-  guildhall relations revoke agt_01920000000070008000000000000000
+  guildhall relations revoke helper
 
 A grant is for the manifest that is shown. If the agent changes it, what changed does not work before you grant again.";
 
@@ -34,38 +34,35 @@ pub(crate) struct RelationsArgs {
 
 #[derive(Args)]
 struct RelationArgs {
-    /// Id of the relation, or of its agent
-    #[arg(value_name = "RELATION", value_parser = parse_named_relation)]
-    id: NamedRelation,
+    /// Id of the relation; or id of its agent, or slug if it is an agent of the tenant
+    #[arg(value_name = "RELATION")]
+    relation: String,
+    #[command(flatten)]
+    tenant: TenantArg,
     #[command(flatten)]
     common: CommonArgs,
 }
 
-/// What a user names a relation by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum NamedRelation {
-    Relation(RelationId),
-    /// Its newest relation.
-    Agent(AgentId),
-}
-
-fn parse_named_relation(text: &str) -> Result<NamedRelation, &'static str> {
-    let agent = || text.parse().map(NamedRelation::Agent);
-    text.parse().map(NamedRelation::Relation).or_else(|_| agent()).map_err(|_| {
-        "expected the id of a relation (`rel_…`) or of an agent (`agt_…`); `guildhall relations ls` lists them"
-    })
-}
-
 impl RelationArgs {
-    /// Returns a client and the relation.
+    /// Returns a client and the relation; the newest one with an agent.
     async fn find(&self) -> Result<(Client, RelationId)> {
-        let client = self.common.connect()?.client;
-        let relation = match self.id {
-            NamedRelation::Relation(id) => id,
-            NamedRelation::Agent(agent) => find_newest(&client, agent).await?,
-        };
+        if let Ok(id) = self.relation.parse() {
+            return Ok((self.common.connect()?.client, id));
+        }
+        let (client, agent) = find_agent(&self.relation, &self.tenant, &self.common).await?;
+        let relation = find_newest(&client, agent).await?;
         Ok((client, relation))
     }
+}
+
+/// Returns a client and the agent. The id of an agent needs no tenant: agents of others work for you too.
+async fn find_agent(given: &str, tenant: &TenantArg, common: &CommonArgs) -> Result<(Client, AgentId)> {
+    if let Ok(id) = given.parse() {
+        return Ok((common.connect()?.client, id));
+    }
+    let (client, tenant) = tenant.connect(common).await?;
+    let agent = agents::resolve(&client, tenant, given).await?;
+    Ok((client, agent))
 }
 
 async fn find_newest(client: &Client, agent: AgentId) -> Result<RelationId> {
