@@ -30,6 +30,8 @@ impl Counts {
 
 pub(crate) struct Counters {
     sql: PgConnection,
+    /// What the idle server does in a second.
+    idle: Counts,
 }
 
 impl Counters {
@@ -49,11 +51,27 @@ impl Counters {
 
     pub(crate) async fn open(installation: &Installation) -> Result<Self> {
         let url = installation.postgres.admin_url("guildhall");
-        Ok(Self { sql: PgConnection::connect(url.expose_secret()).await? })
+        let sql = PgConnection::connect(url.expose_secret()).await?;
+        Ok(Self { sql, idle: Counts { statements: 0.0, rows: 0.0, blocks: 0.0 } })
     }
 
-    /// Counts what the server does while a future runs.
+    /// Counts for some time what the server does without work. Operations are counted without it from then on: on a busy machine they
+    /// take longer.
+    pub(crate) async fn measure_idle(&mut self, time: Duration) -> Result<Counts> {
+        self.idle = self.per_second(time).await?;
+        Ok(self.idle)
+    }
+
+    /// Counts what the server does for a future.
     pub(crate) async fn during<T>(&mut self, work: impl Future<Output = Result<T>>) -> Result<(T, Counts)> {
+        let began = Instant::now();
+        let (done, counts) = self.while_running(work).await?;
+        let seconds = began.elapsed().as_secs_f64();
+        Ok((done, counts.combine(&self.idle, |count, idle| (count - idle * seconds).max(0.0))))
+    }
+
+    /// Counts everything that the server does while a future runs.
+    async fn while_running<T>(&mut self, work: impl Future<Output = Result<T>>) -> Result<(T, Counts)> {
         let before = self.read().await?;
         let done = work.await?;
         let after = self.read().await?;
@@ -64,7 +82,7 @@ impl Counters {
     pub(crate) async fn per_second(&mut self, time: Duration) -> Result<Counts> {
         let began = Instant::now();
         let ((), counts) = self
-            .during(async {
+            .while_running(async {
                 tokio::time::sleep(time).await;
                 Ok(())
             })

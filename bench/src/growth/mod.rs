@@ -104,7 +104,7 @@ pub(crate) fn run() -> Result<()> {
 async fn measure(installation: &Installation) -> Result<()> {
     let tenant = installation.create_tenant().await?;
     let mut counters = Counters::open(installation).await?;
-    let idle = counters.per_second(IDLE).await?;
+    let idle = counters.measure_idle(IDLE).await?;
     println!(
         "idle server: {:.1} statements, {:.0} rows and {:.0} blocks a second",
         idle.statements, idle.rows, idle.blocks

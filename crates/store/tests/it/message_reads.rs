@@ -9,7 +9,7 @@ const PAGES: [(&str, &str, &[&str]); 3] = [
     (
         "page",
         include_str!("../../queries/inbox_messages/page.sql"),
-        &["1", "1000", "200", "900000", "'d'", "'s'", "200", "now()"],
+        &["1", "1000", "200", "900000", "'d'", "'s'", "200", "300"],
     ),
     (
         "page of a sender",
