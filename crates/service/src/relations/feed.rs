@@ -42,12 +42,12 @@ pub(super) struct Feed(Arc<Inner>);
 
 /// A connected user.
 #[derive(Debug)]
-struct User {
+struct SubscribedUser {
     revision: watch::Sender<KnownRevision>,
     told: broadcast::Sender<Arc<RelationState>>,
 }
 
-impl User {
+impl SubscribedUser {
     fn new() -> Self {
         Self { revision: watch::channel(KnownRevision::default()).0, told: broadcast::channel(MAX_WAITING).0 }
     }
@@ -64,7 +64,7 @@ pub(super) struct FeedSubscription {
 
 #[derive(Debug, Default)]
 struct Inner {
-    users: Mutex<HashMap<PrincipalId, User>>,
+    users: Mutex<HashMap<PrincipalId, SubscribedUser>>,
     changed_here: Notify,
 }
 
@@ -83,7 +83,7 @@ impl Feed {
 
     pub(super) fn subscribe(&self, user: PrincipalId) -> FeedSubscription {
         let mut users = self.0.users();
-        let user = users.entry(user).or_insert_with(User::new);
+        let user = users.entry(user).or_insert_with(SubscribedUser::new);
         FeedSubscription { revision: user.revision.subscribe(), told: user.told.subscribe() }
     }
 
@@ -123,7 +123,7 @@ impl Feed {
 }
 
 impl Inner {
-    fn users(&self) -> MutexGuard<'_, HashMap<PrincipalId, User>> {
+    fn users(&self) -> MutexGuard<'_, HashMap<PrincipalId, SubscribedUser>> {
         self.users.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -1,11 +1,11 @@
 //! Relations: what people have granted to agents.
 
+mod consent_alerts;
 pub mod error;
 mod feed;
 mod gaps;
 pub mod reconcile;
 mod revoke;
-mod wake;
 mod watch;
 
 use std::collections::BTreeSet;
@@ -49,7 +49,7 @@ pub struct Group {
 #[must_use]
 pub fn open(deps: &Deps, tasks: &Tasks) -> Group {
     let (feed, gaps) = (Feed::start(&deps.store, tasks), Gaps::default());
-    wake::start(&deps.store, &gaps, &feed, tasks);
+    consent_alerts::start(&deps.store, &gaps, &feed, tasks);
     Group { relations: Relations { deps: deps.clone(), gaps, feed } }
 }
 

@@ -31,20 +31,20 @@ const POLL: Duration = Duration::from_millis(100);
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_message_to_an_agent_has_one_answer_despite_kills() {
     let mut rounds = Rounds::from_env(5);
-    let office = Office::start().await;
+    let fixture = AgentFixture::start().await;
     let stop = Arc::new(AtomicBool::new(false));
     let mut asking = Vec::new();
     for number in 0..SENDERS {
-        let identity = Identity::register(&office.cluster, format!("sender-{number}.{ISSUER}")).await;
+        let identity = Identity::register(&fixture.cluster, format!("sender-{number}.{ISSUER}")).await;
         let device = Device { principal: number, number: 0 };
-        let connection = DeviceConnection::new(&office.cluster, &office.tasks, &identity, device);
+        let connection = DeviceConnection::new(&fixture.cluster, &fixture.tasks, &identity, device);
         let sender = Sender { connection, number, questions: 0 };
         asking.push(spawn_task(sender.ask_until(Arc::clone(&stop))));
     }
-    office.cluster.kill_at_random(&mut rounds).await;
+    fixture.cluster.kill_at_random(&mut rounds).await;
     stop.store(true, Ordering::SeqCst);
     let senders = try_join_all(asking).await.expect("the senders do not panic");
-    office.wait_until_all_are_sent().await;
+    fixture.wait_until_all_are_sent().await;
     let mut kinds = Vec::new();
     for sender in senders {
         kinds.extend(sender.check_answers().await);
@@ -54,14 +54,14 @@ async fn each_message_to_an_agent_has_one_answer_despite_kills() {
 }
 
 /// Two replicas, and an agent with an inbox and runners.
-struct Office {
+struct AgentFixture {
     cluster: Arc<Cluster>,
     tasks: Tasks,
     _runners: Vec<RunnerProcess>,
     _folder: TempDir,
 }
 
-impl Office {
+impl AgentFixture {
     async fn start() -> Self {
         let folder = tempfile::Builder::new().prefix("guildhall-answers-").tempdir().expect("a folder");
         let settings = [("GUILDHALL_RUNS_SANDBOX", "danger-full-access"), ("GUILDHALL_RUNS_LEASE", "20s")];

@@ -47,7 +47,7 @@ impl Follower {
         let id = relation["id"].as_str().expect("an id");
         let client = reqwest::Client::builder().no_proxy().build().expect("a client");
         let (connected, is_connected) = oneshot::channel();
-        let stream = Stream {
+        let stream = RelationStream {
             client: client.clone(),
             url: cluster.url(number, "/api/v1/relations/events"),
             access: access.clone(),
@@ -68,14 +68,14 @@ impl Follower {
     }
 }
 
-struct Stream {
+struct RelationStream {
     client: reqwest::Client,
     url: String,
     access: String,
     connected: Option<oneshot::Sender<()>>,
 }
 
-impl Stream {
+impl RelationStream {
     /// Follows until the relation has ended. Returns the types of the events.
     async fn follow(mut self) -> Vec<String> {
         let (mut events, mut cursor) = (Vec::new(), None::<String>);

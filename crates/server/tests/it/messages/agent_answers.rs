@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::agents::{AGENT, Office, ask_sealed, next_of_type};
+use super::agents::{AGENT, AgentFixture, ask_sealed, next_of_type};
 use crate::support::agent_threads::TestTurn;
 
 /// A device of the first version alone, as after the change to an older client.
@@ -12,12 +12,12 @@ const OLD_DEVICE: &str = "INSERT INTO e2ee_prekeys (inbox, device, prekey_id, pu
 
 #[tokio::test]
 async fn answer_that_can_never_be_sealed_ends_with_a_reason() {
-    let office = Office::open(json!({})).await;
-    let cluster = &office.gateway.cluster;
-    let alice = office.member("alice").await;
+    let fixture = AgentFixture::open(json!({})).await;
+    let cluster = &fixture.gateway.cluster;
+    let alice = fixture.member("alice").await;
     let mut socket = alice.connected(cluster.first.address).await;
     ask_sealed(&alice, &mut socket, "hello, sealed").await;
-    let turn = TestTurn::claim(&cluster.second, &office.tenant).await;
+    let turn = TestTurn::claim(&cluster.second, &fixture.tenant).await;
     cluster.db.sql().await.execute(OLD_DEVICE).await;
     turn.say(&cluster.second, "m1", "sealed too").await;
     turn.complete(&cluster.second).await;

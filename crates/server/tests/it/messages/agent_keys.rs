@@ -14,7 +14,7 @@ use reqwest::Method;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 
-use super::agents::{AGENT, Office, ask_sealed, open_answer};
+use super::agents::{AGENT, AgentFixture, ask_sealed, open_answer};
 use crate::support::agent_threads::TestTurn;
 use crate::support::gateway::Gateway;
 use crate::support::{KEK, Setup, TestServer};
@@ -32,20 +32,20 @@ async fn dump(db: &TestDb) -> String {
     rows.join("\n").to_lowercase()
 }
 
-fn key_file(office: &Office) -> PathBuf {
-    office.gateway._folder.path().join("secrets/agent-keys").join(format!("{}.key", office.agent))
+fn key_file(fixture: &AgentFixture) -> PathBuf {
+    fixture.gateway._folder.path().join("secrets/agent-keys").join(format!("{}.key", fixture.agent))
 }
 
 /// Opens the key in a file, as somebody with the key-encryption key could.
-fn open_key(office: &Office, sealed: &str) -> EcKey {
+fn open_key(fixture: &AgentFixture, sealed: &str) -> EcKey {
     let kek = Kek::from_hex(&SecretString::from(KEK)).expect("a key");
-    let agent: AgentId = office.agent.parse().expect("an id");
+    let agent: AgentId = fixture.agent.parse().expect("an id");
     AgentKeySealer::new(&kek).open(agent.as_uuid(), &hex::decode(sealed).expect("digits")).expect("opened")
 }
 
 /// Starts a third replica.
-async fn start_replica(office: &Office) -> TestServer {
-    let (db, gateway): (&TestDb, &Gateway) = (&office.gateway.cluster.db, &office.gateway);
+async fn start_replica(fixture: &AgentFixture) -> TestServer {
+    let (db, gateway): (&TestDb, &Gateway) = (&fixture.gateway.cluster.db, &fixture.gateway);
     let secrets = gateway._folder.path().join("secrets").display().to_string();
     let setup = Setup::new(db).with("aun.issuer", "guild.example").with("secrets.folder", secrets);
     setup.start().await
@@ -61,10 +61,10 @@ async fn wait_for(mut condition: impl AsyncFnMut() -> bool, what: &str) {
 
 #[tokio::test]
 async fn dump_of_the_database_and_audit_log_have_no_key_of_an_agent() {
-    let office = Office::open(json!({})).await;
-    let cluster = &office.gateway.cluster;
-    let sealed = std::fs::read_to_string(key_file(&office)).expect("a file");
-    let key = open_key(&office, &sealed);
+    let fixture = AgentFixture::open(json!({})).await;
+    let cluster = &fixture.gateway.cluster;
+    let sealed = std::fs::read_to_string(key_file(&fixture)).expect("a file");
+    let key = open_key(&fixture, &sealed);
     let pkcs8 = key.pkcs8().expose_secret();
     // The private number in PKCS#8.
     let number = &pkcs8[36..68];
@@ -73,7 +73,7 @@ async fn dump_of_the_database_and_audit_log_have_no_key_of_an_agent() {
     for secret in [hex::encode(number), STANDARD.encode(number), STANDARD.encode(pkcs8), sealed.clone()] {
         assert!(!dump.contains(&secret.to_lowercase()), "the dump has the key");
     }
-    for path in ["/api/v1/audit", &format!("/api/v1/tenants/{}/audit", office.tenant.id)] {
+    for path in ["/api/v1/audit", &format!("/api/v1/tenants/{}/audit", fixture.tenant.id)] {
         let log = cluster.second.get_as(path, &cluster.operator.token).await;
         assert_eq!(log.status, 200, "{path}: {}", log.text);
         assert!(log.text.contains(AGENT) && !log.text.contains(&sealed), "{path}");
@@ -82,9 +82,9 @@ async fn dump_of_the_database_and_audit_log_have_no_key_of_an_agent() {
 
 #[tokio::test]
 async fn second_replica_answers_with_the_key_of_the_file() {
-    let office = Office::open(json!({})).await;
-    let alice = office.member("alice").await;
-    let Office { gateway: Gateway { cluster, _folder }, tenant, .. } = office;
+    let fixture = AgentFixture::open(json!({})).await;
+    let alice = fixture.member("alice").await;
+    let AgentFixture { gateway: Gateway { cluster, _folder }, tenant, .. } = fixture;
     // The one that has created the key.
     cluster.first.server.shutdown().await;
     let mut socket = alice.connected(cluster.second.address).await;
@@ -97,13 +97,13 @@ async fn second_replica_answers_with_the_key_of_the_file() {
 
 #[tokio::test]
 async fn key_of_an_earlier_version_moves_from_the_database_to_a_file() {
-    let office = Office::open(json!({})).await;
-    let file = key_file(&office);
+    let fixture = AgentFixture::open(json!({})).await;
+    let file = key_file(&fixture);
     let sealed = std::fs::read_to_string(&file).expect("a file");
     std::fs::remove_file(&file).expect("removed");
-    let mut sql = office.gateway.cluster.db.sql().await;
+    let mut sql = fixture.gateway.cluster.db.sql().await;
     sql.execute(format!("UPDATE agent_inboxes SET sealed_key = '\\x{sealed}'")).await;
-    let _upgraded = start_replica(&office).await;
+    let _upgraded = start_replica(&fixture).await;
     let in_rows = "SELECT count(*) FROM agent_inboxes WHERE sealed_key <> ''";
     wait_for(async || sql.number(in_rows).await == 0, "the key is still in the database").await;
     assert_eq!(std::fs::read_to_string(&file).expect("a file"), sealed);
@@ -111,13 +111,13 @@ async fn key_of_an_earlier_version_moves_from_the_database_to_a_file() {
 
 #[tokio::test]
 async fn missing_key_is_reported_and_its_message_waits_for_it() {
-    let office = Office::open(json!({})).await;
-    let cluster = &office.gateway.cluster;
-    let alice = office.member("alice").await;
-    let file = key_file(&office);
+    let fixture = AgentFixture::open(json!({})).await;
+    let cluster = &fixture.gateway.cluster;
+    let alice = fixture.member("alice").await;
+    let file = key_file(&fixture);
     let sealed = std::fs::read_to_string(&file).expect("a file");
     std::fs::remove_file(&file).expect("removed");
-    let replica = start_replica(&office).await;
+    let replica = start_replica(&fixture).await;
     let error = |body: &Value| {
         let tasks = body["housekeeping"].as_array().cloned().unwrap_or_default();
         let task = tasks.into_iter().find(|task| task["name"] == "agent-keys");
@@ -134,26 +134,26 @@ async fn missing_key_is_reported_and_its_message_waits_for_it() {
     super::send(&mut socket, AGENT, "in clear").await;
     std::fs::write(&file, sealed).expect("written");
     std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o600)).expect("private");
-    let turn = TestTurn::claim(&cluster.second, &office.tenant).await;
+    let turn = TestTurn::claim(&cluster.second, &fixture.tenant).await;
     assert!(turn.grant.to_string().contains("hello, sealed"), "{}", turn.grant);
 }
 
 #[tokio::test]
 async fn key_file_is_removed_with_the_aid_which_answers_no_more() {
-    let office = Office::open(json!({})).await;
-    let cluster = &office.gateway.cluster;
-    let mut socket = office.member("alice").await.connected(cluster.second.address).await;
+    let fixture = AgentFixture::open(json!({})).await;
+    let cluster = &fixture.gateway.cluster;
+    let mut socket = fixture.member("alice").await.connected(cluster.second.address).await;
     let (path, body) =
         (format!("/api/v1/aids/{AGENT}/revoke"), json!({ "reason": "cessation_of_operation" }));
     let revoked = cluster.first.request_as(Method::POST, &path, &cluster.operator.token, Some(body)).await;
     assert_eq!(revoked.status, 200, "{}", revoked.text);
-    assert!(!key_file(&office).exists());
+    assert!(!key_file(&fixture).exists());
     super::send(&mut socket, AGENT, "are you there?").await;
 
     // As if the server had died before it removed the file.
-    std::fs::write(key_file(&office), "00").expect("written");
-    let _replica = start_replica(&office).await;
-    wait_for(async || !key_file(&office).exists(), "the key is still there").await;
+    std::fs::write(key_file(&fixture), "00").expect("written");
+    let _replica = start_replica(&fixture).await;
+    wait_for(async || !key_file(&fixture).exists(), "the key is still there").await;
     let runs = cluster.first.get_as("/api/v1/runs?tenantId=acme", &cluster.operator.token).await.body;
     assert_eq!(runs["runs"], json!([]));
 }

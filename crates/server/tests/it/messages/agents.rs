@@ -16,26 +16,26 @@ use crate::support::runs::TestTenant;
 pub(super) const AGENT: &str = "helper.guild.example";
 
 /// A tenant with an agent that has an inbox.
-pub(super) struct Office {
+pub(super) struct AgentFixture {
     pub(super) gateway: Gateway,
     pub(super) tenant: TestTenant,
     pub(super) agent: String,
 }
 
-impl Office {
+impl AgentFixture {
     pub(super) async fn open(inbox: Value) -> Self {
         let gateway = Gateway::start().await;
         let tenant = tenant_with_agent(&gateway.cluster).await;
         let (server, token) = (&gateway.cluster.first, &gateway.cluster.operator.token);
         let agents = server.get_as("/api/v1/agents?tenantId=acme", token).await.body;
         let agent = agents["agents"][0]["id"].as_str().expect("an agent").to_owned();
-        let office = Self { gateway, tenant, agent };
+        let fixture = Self { gateway, tenant, agent };
         let expected = json!({
             "aid": AGENT, "endToEndEncrypted": false,
             "senders": inbox.get("senders").cloned().unwrap_or_else(|| json!("members")),
         });
-        assert_eq!(office.put_inbox(inbox).await, expected);
-        office
+        assert_eq!(fixture.put_inbox(inbox).await, expected);
+        fixture
     }
 
     async fn put_inbox(&self, body: Value) -> Value {
@@ -95,14 +95,14 @@ pub(super) async fn next_of_type(socket: &mut AunSocket, kind: &str) -> Value {
 
 #[tokio::test]
 async fn message_to_an_agent_is_a_turn_and_its_answer_a_message() {
-    let office = Office::open(json!({})).await;
-    let cluster = &office.gateway.cluster;
-    let alice = office.member("alice").await;
+    let fixture = AgentFixture::open(json!({})).await;
+    let cluster = &fixture.gateway.cluster;
+    let alice = fixture.member("alice").await;
     let mut socket = alice.connected(cluster.second.address).await;
     let question = json!({ "to": AGENT, "payload": text("hello"), "message_id": "m-1" });
     socket.call("message.send", question.clone()).await.expect("sent");
 
-    let mut turn = TestTurn::claim(&cluster.first, &office.tenant).await;
+    let mut turn = TestTurn::claim(&cluster.first, &fixture.tenant).await;
     turn.say(&cluster.first, "m1", "good morning").await;
     let progress = next_of_type(&mut socket, "status").await;
     let expected =
@@ -119,20 +119,20 @@ async fn message_to_an_agent_is_a_turn_and_its_answer_a_message() {
     assert_eq!(again["status"], "duplicate");
     // The next one continues the conversation.
     send(&mut socket, AGENT, "and now?").await;
-    let second = office.open_command(&turn.claim.run).await;
+    let second = fixture.open_command(&turn.claim.run).await;
     turn.take_next(&cluster.second, &second).await;
     turn.say(&cluster.second, "m2", "still here").await;
     turn.complete(&cluster.second).await;
     let answer = next_of_type(&mut socket, "text").await;
     assert_eq!(answer["payload"]["text"], "still here");
-    assert_eq!(office.runs().await, 1);
+    assert_eq!(fixture.runs().await, 1);
     let mut other = alice.connected_device(cluster.first.address, "device-2").await;
     let page = super::pull(&mut other, 0).await;
     assert_eq!(super::texts(&page).iter().filter(|text| *text == "good morning").count(), 1);
 }
 
 /// Asks the agent for work, which it refuses.
-async fn assert_refused(office: &Office, socket: &mut AunSocket) {
+async fn assert_refused(fixture: &AgentFixture, socket: &mut AunSocket) {
     let question = json!({ "to": AGENT, "payload": text("work for me"), "message_id": "m-1" });
     socket.call("message.send", question).await.expect("sent");
     let refusal = next_of_type(socket, "error").await;
@@ -141,15 +141,15 @@ async fn assert_refused(office: &Office, socket: &mut AunSocket) {
         "in_reply_to": "m-1",
     });
     assert_eq!(refusal["payload"], expected);
-    assert_eq!(office.runs().await, 0);
+    assert_eq!(fixture.runs().await, 0);
 }
 
 /// Whoever registers a name that an operator has reserved does not act for the operator.
 #[tokio::test]
 async fn stranger_with_a_reserved_name_has_no_rights_of_the_operator() {
-    let office = Office::open(json!({ "senders": "members" })).await;
-    let cluster = &office.gateway.cluster;
-    let stranger = office.register_reserved(json!({ "name": "mallory", "address": "127.0.0.1" })).await;
+    let fixture = AgentFixture::open(json!({ "senders": "members" })).await;
+    let cluster = &fixture.gateway.cluster;
+    let stranger = fixture.register_reserved(json!({ "name": "mallory", "address": "127.0.0.1" })).await;
     let path = format!("/api/v1/aids/{}", stranger.aid);
     let owner = cluster.second.get_as(&path, &cluster.operator.token).await.body["owner"].clone();
     let members = cluster.first.get_as("/api/v1/tenants/acme/members", &cluster.operator.token).await;
@@ -161,34 +161,34 @@ async fn stranger_with_a_reserved_name_has_no_rights_of_the_operator() {
         members.text
     );
     let mut socket = stranger.connected(cluster.first.address).await;
-    assert_refused(&office, &mut socket).await;
+    assert_refused(&fixture, &mut socket).await;
 }
 
 #[tokio::test]
 async fn stranger_starts_no_work_unless_anyone_may() {
-    let office = Office::open(json!({ "senders": "members" })).await;
-    let cluster = &office.gateway.cluster;
-    let mallory = office.gateway.register("mallory").await;
+    let fixture = AgentFixture::open(json!({ "senders": "members" })).await;
+    let cluster = &fixture.gateway.cluster;
+    let mallory = fixture.gateway.register("mallory").await;
     let mut socket = mallory.connected(cluster.first.address).await;
-    assert_refused(&office, &mut socket).await;
+    assert_refused(&fixture, &mut socket).await;
 
-    office.put_inbox(json!({ "senders": "anyone" })).await;
+    fixture.put_inbox(json!({ "senders": "anyone" })).await;
     send(&mut socket, AGENT, "and now?").await;
-    let turn = TestTurn::claim(&cluster.second, &office.tenant).await;
+    let turn = TestTurn::claim(&cluster.second, &fixture.tenant).await;
     turn.say(&cluster.second, "m1", "gladly").await;
     turn.complete(&cluster.second).await;
     assert_eq!(next_of_type(&mut socket, "text").await["payload"]["text"], "gladly");
     // A session of the stranger's own, and no other right in the tenant.
-    let token = office.gateway.log_in(&mallory).await.access;
+    let token = fixture.gateway.log_in(&mallory).await.access;
     assert_eq!(cluster.first.get_as("/api/v1/runs?tenantId=acme", &token).await.status, 401);
 }
 
 #[tokio::test]
 async fn only_words_of_people_start_work() {
-    let office = Office::open(json!({ "senders": "anyone" })).await;
-    let cluster = &office.gateway.cluster;
-    let robot = office.gateway.register("robot").await;
-    let person = office.gateway.register("person").await;
+    let fixture = AgentFixture::open(json!({ "senders": "anyone" })).await;
+    let cluster = &fixture.gateway.cluster;
+    let robot = fixture.gateway.register("robot").await;
+    let person = fixture.gateway.register("person").await;
     // As if the server answered for the robot too.
     let second = crate::support::runs::agent_request("acme", "second");
     let created = cluster.first.post_as("/api/v1/agents", &cluster.operator.token, second).await;
@@ -204,21 +204,21 @@ async fn only_words_of_people_start_work() {
         socket.call("message.send", json!({ "to": AGENT, "payload": payload })).await.expect("sent");
     }
     send(&mut socket, AGENT, "words").await;
-    let turn = TestTurn::claim(&cluster.first, &office.tenant).await;
+    let turn = TestTurn::claim(&cluster.first, &fixture.tenant).await;
     turn.complete(&cluster.first).await;
     next_of_type(&mut socket, "text").await;
-    assert_eq!(office.runs().await, 1);
+    assert_eq!(fixture.runs().await, 1);
 }
 
 #[tokio::test]
 async fn failed_turn_is_answered_with_its_error() {
-    let office = Office::open(json!({})).await;
-    let cluster = &office.gateway.cluster;
-    let alice = office.member("alice").await;
+    let fixture = AgentFixture::open(json!({})).await;
+    let cluster = &fixture.gateway.cluster;
+    let alice = fixture.member("alice").await;
     let mut socket = alice.connected(cluster.first.address).await;
     let question = json!({ "to": AGENT, "payload": text("hello"), "message_id": "m-1" });
     socket.call("message.send", question).await.expect("sent");
-    let turn = TestTurn::claim(&cluster.second, &office.tenant).await;
+    let turn = TestTurn::claim(&cluster.second, &fixture.tenant).await;
     let body = json!({ "status": "failed", "failureKind": "backend-failed", "message": "no model" });
     assert_eq!(cluster.second.finish(&turn.claim, &turn.command, body).await.status, 200);
     let answer = next_of_type(&mut socket, "error").await;
@@ -229,11 +229,11 @@ async fn failed_turn_is_answered_with_its_error() {
 
 #[tokio::test]
 async fn long_answer_arrives_whatever_its_characters() {
-    let office = Office::open(json!({})).await;
-    let cluster = &office.gateway.cluster;
-    let mut socket = office.member("alice").await.connected(cluster.first.address).await;
+    let fixture = AgentFixture::open(json!({})).await;
+    let cluster = &fixture.gateway.cluster;
+    let mut socket = fixture.member("alice").await.connected(cluster.first.address).await;
     send(&mut socket, AGENT, "print the log").await;
-    let turn = TestTurn::claim(&cluster.first, &office.tenant).await;
+    let turn = TestTurn::claim(&cluster.first, &fixture.tenant).await;
     // Six bytes each in JSON.
     turn.say(&cluster.first, "m1", &"\u{1}".repeat(40_000)).await;
     turn.complete(&cluster.first).await;
@@ -243,28 +243,28 @@ async fn long_answer_arrives_whatever_its_characters() {
 
 #[tokio::test]
 async fn aid_of_an_agent_stays_and_its_messages_are_labelled() {
-    let office = Office::open(json!({ "name": "helper" })).await;
-    let cluster = &office.gateway.cluster;
+    let fixture = AgentFixture::open(json!({ "name": "helper" })).await;
+    let cluster = &fixture.gateway.cluster;
     let token = &cluster.operator.token;
-    let path = format!("/api/v1/agents/{}/inbox", office.agent);
+    let path = format!("/api/v1/agents/{}/inbox", fixture.agent);
     let renamed = Some(json!({ "name": "other" }));
     let other = cluster.first.request_as(Method::PUT, &path, token, renamed).await;
     assert_eq!(other.status, 409, "{}", other.text);
     let shown = cluster.second.get_as(&path, token).await;
     assert_eq!(shown.body, json!({ "aid": AGENT, "senders": "members", "endToEndEncrypted": false }));
-    let mut socket = office.member("alice").await.connected(cluster.first.address).await;
+    let mut socket = fixture.member("alice").await.connected(cluster.first.address).await;
     let keys = socket.call("message.v2.bootstrap", json!({ "peer_aid": AGENT })).await.expect("keys");
     assert_eq!(keys["hosted"], true);
 }
 
 #[tokio::test]
 async fn sealed_question_is_answered_sealed() {
-    let office = Office::open(json!({})).await;
-    let cluster = &office.gateway.cluster;
-    let alice = office.member("alice").await;
+    let fixture = AgentFixture::open(json!({})).await;
+    let cluster = &fixture.gateway.cluster;
+    let alice = fixture.member("alice").await;
     let mut socket = alice.connected(cluster.first.address).await;
     ask_sealed(&alice, &mut socket, "hello, sealed").await;
-    let turn = TestTurn::claim(&cluster.second, &office.tenant).await;
+    let turn = TestTurn::claim(&cluster.second, &fixture.tenant).await;
     assert!(turn.grant.to_string().contains("hello, sealed"), "{}", turn.grant);
     turn.say(&cluster.second, "m1", "sealed too").await;
     turn.complete(&cluster.second).await;

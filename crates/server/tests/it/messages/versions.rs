@@ -14,7 +14,7 @@ const TIME_MS: i64 = 1_700_000_000_000;
 
 /// How a message is sealed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum SealForm {
     /// First version, for the prekey of a device.
     Prekey,
     /// First version, for the key of the AID.
@@ -23,7 +23,7 @@ enum Form {
     Second,
 }
 
-const FORMS: [Form; 3] = [Form::Prekey, Form::LongTermKey, Form::Second];
+const FORMS: [SealForm; 3] = [SealForm::Prekey, SealForm::LongTermKey, SealForm::Second];
 
 fn new_key() -> P256PublicKey {
     P256PublicKey::of(&EcKey::generate(Curve::P256).expect("a key")).expect("a public key")
@@ -76,13 +76,13 @@ struct Sender {
 
 impl Sender {
     /// Sends a message. Returns why it was refused.
-    async fn send(&mut self, recipient: &Recipient, form: Form) -> Result<(), (String, String)> {
+    async fn send(&mut self, recipient: &Recipient, form: SealForm) -> Result<(), (String, String)> {
         let id = format!("{form:?}-{}", recipient.identity.aid);
         let payload = ExactJson::parse_object(r#"{"type":"text","text":"secret"}"#).expect("an object");
         let (to, key) = (&recipient.identity.aid, &self.identity.key);
         let first = || {
             let (own, theirs) = (certificate(&self.identity), certificate(&recipient.identity));
-            let prekey = (form == Form::Prekey).then_some((PREKEY, &recipient.prekey));
+            let prekey = (form == SealForm::Prekey).then_some((PREKEY, &recipient.prekey));
             let message =
                 V1Message { from: &own, to, message_id: &id, timestamp_ms: TIME_MS, payload: &payload };
             let sealed = message.seal(key, &V1Recipient { certificate: &theirs, prekey });
@@ -100,8 +100,8 @@ impl Sender {
             message.seal(key, &[recipient.as_reader()]).expect("sealed").to_text()
         };
         let envelope = match form {
-            Form::Prekey | Form::LongTermKey => first(),
-            Form::Second => second(),
+            SealForm::Prekey | SealForm::LongTermKey => first(),
+            SealForm::Second => second(),
         };
         let envelope: Value = serde_json::from_str(&envelope).expect("JSON");
         let params = json!({ "to": to, "message_id": id, "payload": envelope });

@@ -26,23 +26,23 @@ const MAX_CHECKS: u32 = 1_000;
 
 /// Starts the task.
 pub(super) fn start(store: &Store, gaps: &Gaps, feed: &Feed, tasks: &Tasks) {
-    let wake = Wake { store: store.clone(), gaps: gaps.clone(), feed: feed.clone() };
+    let alerts = ConsentAlerts { store: store.clone(), gaps: gaps.clone(), feed: feed.clone() };
     let stop = tasks.stop();
-    tasks.spawn("relation-wake", async move {
+    tasks.spawn("consent-alerts", async move {
         tokio::select! {
-            () = wake.poll() => {}
+            () = alerts.poll() => {}
             () = stop.cancelled() => {}
         }
     });
 }
 
-struct Wake {
+struct ConsentAlerts {
     store: Store,
     gaps: Gaps,
     feed: Feed,
 }
 
-impl Wake {
+impl ConsentAlerts {
     async fn poll(&self) {
         // The version of each open comparison that users here were told about.
         let mut told: HashMap<AgentId, i64> = HashMap::new();
